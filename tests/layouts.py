@@ -108,6 +108,18 @@ def harness_sample(i: int, target: str = "B") -> dict[str, Any]:
     }
 
 
+def old_harness_sample(i: int) -> dict[str, Any]:
+    arguments = [[prompt(i), {"until": ["\n"]}]]
+    return {
+        "doc_id": i,
+        "doc": {},
+        "target": "7",
+        "arguments": arguments,
+        "resps": [[text(i)]],
+        "filtered_resps": ["7"],
+    }
+
+
 def bench_answer(i: int) -> dict[str, Any]:
     return {
         "question_id": 81 + i,
@@ -198,8 +210,17 @@ LAYOUTS = {
         id="custom_id",
         note="3 left out (a failed request, whose error is not null",
     ),
+    "OpenAI batch of completions": Layout(
+        lambda i: batch(i, completion(i)), "response.body.choices.0.text", id="custom_id"
+    ),
     "OpenAI batch of responses": Layout(responses_batch, "response.body.output.-1.content.0.text", id="custom_id"),
+    "vLLM batch, older": Layout(
+        lambda i: {"id": f"vllm-{sha(i)[:9]}", "custom_id": f"request-{i}", "response": chat_completion(i)},
+        f"response.{MESSAGE}",
+        id="custom_id",
+    ),
     "vLLM RequestOutput": Layout(request_output, "outputs.0.text", "prompt", "request_id"),
+    "completions": Layout(completion, "choices.0.text", id="id"),
     "several completions each": Layout(
         lambda i: {"id": f"c-{i}", "choices": [*completion(i)["choices"], {"index": 1, "text": other(i)}]},
         "choices.0.text",
@@ -208,6 +229,7 @@ LAYOUTS = {
     ),
     "Anthropic batch": Layout(anthropic_batch, "result.message.content.0.text", id="custom_id"),
     "lm-eval samples": Layout(harness_sample, "resps.0.0", "arguments.gen_args_0.arg_0", "doc_id"),
+    "lm-eval samples, older": Layout(old_harness_sample, "resps.0.0", "arguments.0.0", "doc_id"),
     "lm-eval samples with written targets": Layout(
         lambda i: harness_sample(i, other(i)), refused=("'resps.0.0'", "'target'", "--text-field"), chosen="resps.0.0"
     ),
@@ -252,13 +274,36 @@ LAYOUTS = {
     "ids by the name of a text": Layout(
         columns(document=lambda i: f"doc-{i}", answer=lambda i: f"out/{i:04d}.txt", wording=text), "wording"
     ),
+    "addresses": Layout(
+        columns(url=lambda i: f"https://x.org/{'a' * 150}/{i}?x=1", page=text, path=lambda i: f"My files/{i}.txt"),
+        "page",
+    ),
+    "hashes": Layout(columns(sha256=sha, short=lambda i: sha(i)[:8], blob=lambda i: sha(i) * 8, told=text), "told"),
     "class labels": Layout(columns(sentiment=label, comment=text, output=label), "comment"),
+    "numeric labels": Layout(columns(label=lambda i: i % 2, score=lambda i: i / 7, code=str, comment=text), "comment"),
+    "dates": Layout(
+        columns(created=date, sent=lambda i: f"Mon, {i + 1:02d} Jan 2024 10:00:00 GMT", comment=text), "comment"
+    ),
     "two texts of one length": Layout(
         columns(left=text, right=other), refused=("'left', 'right'", "--text-field"), chosen="left"
     ),
     "prompts longer than completions": Layout(columns(prompt=prompt, completion=text), "completion", "prompt"),
+    "unnamed prompts longer than their answers": Layout(
+        columns(asked=prompt, told=text), refused=("'asked', 'told'",), chosen="told"
+    ),
+    "a system prompt": Layout(columns(setup=lambda i: "You are a helpful assistant. " * 9, told=text), "told"),
+    "text with meta": Layout(
+        lambda i: {"text": text(i), "meta": {"pile_set_name": "Books3", "title": prompt(i)}}, "text"
+    ),
     "GPT-2 output dataset": Layout(
         columns(id=lambda i: 255000 + i, ended=lambda i: True, length=lambda i: 100 + i, text=text), "text", id="id"
+    ),
+    "TSV with an unnamed index": Layout(
+        lambda i: {"": i, "reply": text(i)}, "reply", suffix=".tsv", note="named by position"
+    ),
+    "CSV with the index of pandas": Layout(lambda i: {"Unnamed: 0": i, "wording": text(i)}, "wording", suffix=".csv"),
+    "CSV of model and response": Layout(
+        columns(model=lambda i: f"Model {i % 2}", response=text), "response", suffix=".csv"
     ),
     "gzipped JSONL": Layout(lambda i: batch(i, chat_completion(i)), f"response.body.{MESSAGE}", suffix=".jsonl.gz"),
     "Parquet with structs": Layout(
@@ -267,27 +312,55 @@ LAYOUTS = {
         id="question_id",
         suffix=".parquet",
     ),
+    "Parquet with a chat": Layout(
+        chat, "messages.assistant.-1.content", "messages.user.-1.content", suffix=".parquet"
+    ),
     "Parquet with unknown structs": Layout(
         lambda i: {"key": i, "sample": {"draft": {"words": text(i)}}},
         refused=("'sample.draft.words'", "--text-field"),
         chosen="sample.draft.words",
         suffix=".parquet",
     ),
+    "gen": Layout(columns(idx=number, gen=text), "gen"),
+    "answer": Layout(columns(question=prompt, answer=text), "answer", "question"),
+    "prediction": Layout(columns(input=prompt, prediction=text), "prediction", "input"),
+    "target": Layout(columns(input=prompt, target=text), "target", "input"),
+    "names in humps": Layout(columns(rowId=uid, userPrompt=prompt, modelOutput=text), "modelOutput"),
     "prediction and reference": Layout(
-        columns(prediction=text, reference=other),
-        refused=("'prediction', 'reference'", "--text-field"),
+        columns(prediction=text, reference=other), refused=("'prediction', 'reference'", "--text-field"),
         chosen="prediction",
     ),
     "text of a human and of a model": Layout(
         columns(id=number, human_text=other, gpt4_text=text), refused=("'human_text', 'gpt4_text'",), chosen="gpt4_text"
+    ),
+    "a human's column and a model's by its name": Layout(
+        columns(human=other, vicuna=text), refused=("'human', 'vicuna'",), chosen="vicuna"
+    ),
+    "a text beside raw choices": Layout(
+        lambda i: completion(i) | {"text": other(i)}, refused=("'choices.0.text', 'text'",), chosen="choices.0.text"
+    ),
+    "labels in answer to questions": Layout(
+        columns(question=prompt, answer=lambda i: "ABCD"[i % 4]), refused=("No field", "'question', 'answer'"),
     ),
     "several generations each": Layout(
         lambda i: {"prompt": prompt(i), "generations": [text(i), other(i)]},
         refused=("may hold the text: 'generations.0'", "--text-field"),
         chosen="generations.0",
     ),
+    "a source beside outputs": Layout(
+        lambda i: {"document": prompt(i), "outputs": [text(i)]},
+        refused=("'document', 'outputs.0'",),
+        chosen="outputs.0",
+    ),
+    "an unnamed text beside inner ones": Layout(
+        lambda i: {"asked": prompt(i), "told": {"words": text(i)}}, refused=("'asked', 'told.words'",),
+        chosen="told.words",
+    ),
+    "a chat and its answer": Layout(
+        lambda i: {"messages": chat(i)["messages"][:2], "response": text(i)}, "response"
+    ),
     "a text in a script without spaces": Layout(
         columns(id=number, told=lambda i: f"第{i}天晚上下了很大的雨，没有人说话。"), "told", id="id"
     ),
-}
+}  # fmt: skip
 """By what they are."""

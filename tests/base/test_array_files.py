@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,18 +28,34 @@ def of_shape(shape: str, descr: str = "'<f4'") -> bytes:
 
 HOSTILE = {
     "10^30 rows": of_shape(f"({10**30}, 3)"),
+    "more bytes than addresses": of_shape("(4611686018427387904, 4)"),
     "more bytes than the file has": of_shape("(5, 4)"),
     "10^25 columns of no rows": of_shape(f"(0, {10**25})"),
     "negative": of_shape("(-1, 3)"),
+    "negative twice": of_shape("(-2, -2)"),
+    "truth value": of_shape("(True, 3)"),
+    "fraction": of_shape("(1.0, 3)"),
+    "no shape": of_shape("None"),
     "a thousand dimensions": of_shape("(" + "1, " * 1000 + ")"),
+    "long number": of_shape(f"({'9' * 5000},)"),
+    "unclosed": npy("{'descr': '<f4', 'shape': (2, "),
+    "unclosed text": npy("{'descr': '<f4"),
     "deep": npy("(" * 500),
     "no literal": npy("os.system('x')"),
+    "NUL": npy(b"\0\0"),
+    "another encoding": npy(b"{'\xff': 1}"),
+    "no header": npy(""),
     "long header": b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(100),
+    "another version": npy("{}", version=3),
     "unknown type": of_shape("(1, 2)", "'zz'"),
+    "number as type": of_shape("(1, 2)", "5"),
     "Python objects": of_shape("(1, 2)", "'|O'"),
+    "records": of_shape("(1, 2)", "[('a', '<f4')]"),
     "arrays in arrays": of_shape("(1, 2)", "('<f4', (1000000,))"),
+    "zip": b"PK\x03\x04" + bytes(100),
     "pickle": b"\x80\x04].",
     "empty": b"",
+    "magic alone": b"\x93NUMPY",
 }
 
 
@@ -53,15 +70,27 @@ def test_what_is_no_array(what: str, tmp_path: Path) -> None:
         open_features(path)
 
 
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_is_no_array_in_an_archive(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.npy", HOSTILE[what])
+    with pytest.raises(ValueError, match=r"\w"):
+        load_arrays(path)
+
+
 @pytest.mark.parametrize("mapped", [False, True])
 @pytest.mark.parametrize(
     "array",
     [
+        np.arange(6.0).reshape(2, 3),
         np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3)),
+        np.array([True, False]),
         np.array(["a", "bcd"]),
+        np.array(7),
         np.zeros((0, 3), dtype=np.float16),
     ],
-    ids=["by columns", "text", "no rows"],
+    ids=["floats", "by columns", "truth values", "text", "one number", "no rows"],
 )
 def test_arrays_come_back(array: np.ndarray, mapped: bool, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", array)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -9,16 +10,24 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base import faults
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import (
     HOME_VARIABLE,
     digest_of_file,
+    home,
     open_regular,
     read_stored,
     remove,
     require_plain_file,
     write_atomically,
 )
+
+
+def test_a_plain_file_and_a_link_to_it_have_their_size(tmp_path: Path) -> None:
+    file, link = tmp_path / "a", tmp_path / "b"
+    file.write_bytes(b"12345")
+    link.symlink_to(file)
+    assert [require_plain_file(path, "file") for path in (file, link)] == [5, 5]
 
 
 def test_what_is_no_plain_file_is_refused_without_being_opened(tmp_path: Path) -> None:
@@ -32,7 +41,13 @@ def test_what_is_no_plain_file_is_refused_without_being_opened(tmp_path: Path) -
                 require_plain_file(path, "feature file")
 
 
-@pytest.mark.parametrize("what", ["a folder", "a named pipe"])
+@pytest.mark.parametrize(("name", "reason"), [("none", "does not exist"), ("a\0b", "null"), ("x" * 300, "too long")])
+def test_what_cannot_be_reached_is_refused_with_the_reason(tmp_path: Path, name: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        require_plain_file(tmp_path / name, "archive of a run")
+
+
+@pytest.mark.parametrize("what", ["a folder", "a named pipe", "a device"])
 def test_only_a_regular_file_is_read(tmp_path: Path, what: str) -> None:
     path = tmp_path / "stored"
     {"a folder": Path.mkdir, "a named pipe": os.mkfifo, "a device": lambda new: new.symlink_to("/dev/zero")}[what](path)
@@ -56,7 +71,7 @@ def test_a_stored_file_is_read_within_its_limit(tmp_path: Path) -> None:
         read_stored(tmp_path / "none")
 
 
-@pytest.mark.parametrize("content", [b"[1]", b"[" * 100_000, 1 << 30])
+@pytest.mark.parametrize("content", [b"[1]", b"{", b"[" * 100_000, None, 1 << 30])
 def test_damaged_faults_count_as_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | int | None
 ) -> None:
@@ -83,3 +98,29 @@ def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="Allowed: a new file, or a regular one"):
             write_atomically(path, lambda stream: stream.write(b"x"))
     assert pipe.is_fifo()
+
+
+def test_what_stands_in_the_place_of_a_stored_file_is_damage(own_home: Path) -> None:
+    (own_home / "file").mkdir(parents=True)
+    with pytest.raises(StorageError, match="Allowed: a new file, or a regular one"):
+        write_atomically(own_home / "file", lambda stream: stream.write(b"x"))
+
+
+def test_a_home_of_nobody_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, "~nobodyxyz/x")
+    with pytest.raises(InputError, match=f"{HOME_VARIABLE} names the home of a user"):
+        home()
+
+
+def test_a_disk_that_does_not_tell_what_stands_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> bool:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    with pytest.raises(StorageError, match="Input/output error"):
+        write_atomically(tmp_path / "file", lambda stream: stream.write(b"x"))
+
+
+def test_a_name_with_a_nul_byte_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="without a NUL byte"):
+        write_atomically(tmp_path / "a\0b", lambda stream: stream.write(b"x"))

@@ -16,6 +16,7 @@ from mauve_core.base.formatting import (
     MINUS,
     MOST_DECIMALS,
     NONE,
+    SCORE_DECIMALS,
     UNBROKEN,
     as_percent,
     decimals_of,
@@ -27,6 +28,8 @@ from mauve_core.base.formatting import (
     significant,
     with_plain_spaces,
     with_spread,
+    with_spreads,
+    with_two_spreads,
     written,
 )
 
@@ -56,14 +59,24 @@ def last_place(text: str) -> float:
     [
         (0.0856, 0.023, "0.086 ± 0.023"),
         (1.331, 0.18, "1.33 ± 0.18"),
+        (0.8812, 0.0141, "0.881 ± 0.014"),
+        (0.95312, 0.0021, "0.9531 ± 0.0021"),
+        (14.5312, 0.4231, "14.53 ± 0.42"),
         (1234.56, 78.9, "1,235 ± 79"),
-        (0.5, 0.0996, "0.50 ± 0.10"),
+        (98765.4, 4321.0, "98,765 ± 4,321"),
+        (0.5, 0.0996, "0.50 ± 0.10"),  # two digits after rounding, not before
+        (0.5, 0.00994, "0.5000 ± 0.0099"),
+        (-0.1005, 0.023, "−0.101 ± 0.023"),
         (-0.0004, 0.012, "0.000 ± 0.012"),
         (0.5, 1.234e-7, "0.5000 ± 0.0000"),
+        (0.5, 1.234e-6, "0.500000 ± 0.000001"),
         (0.7625, 1.4e-16, "0.7625 ± 0.0000"),
+        (1e15, 0.2, "1,000,000,000,000,000 ± 0"),  # the sd is that of the last digits
         (14.5312, 0.0, "14.53 ± 0.00"),
         (0.84321, None, "0.8432"),
+        (0.84321, math.nan, "0.8432"),
         (math.nan, 0.1, NONE),
+        (math.inf, math.nan, "∞"),
         (-math.inf, 0.1, "−∞"),
     ],
 )
@@ -71,20 +84,74 @@ def test_a_spread_decides_the_decimals_of_both(value: float, sd: float | None, s
     assert with_plain_spaces(with_spread(value, sd)) == said
 
 
-@pytest.mark.parametrize(("own", "even"), [([3, 4, 4, 3, 4], [4, 4, 4, 4, 4]), ([0, 3, 3, 6], [1, 3, 3, 5])])
+def test_scores_have_three_decimals_whatever_their_spread() -> None:
+    assert with_spread(0.843219, 0.11, SCORE_DECIMALS) == f"0.843{UNBROKEN}±{UNBROKEN}0.110"
+    assert with_spread(0.0036, 0.00012, SCORE_DECIMALS) == f"0.004{UNBROKEN}±{UNBROKEN}0.000"
+    assert with_spread(0.8432, None, SCORE_DECIMALS) == "0.843"
+
+
+@pytest.mark.parametrize(
+    ("value", "first", "second", "said"),
+    [
+        (0.97131, 0.0021, 0.015, "0.971 ± 0.002 / 0.015"),
+        (0.97131, 0.015, 0.0021, "0.971 ± 0.015 / 0.002"),
+        (0.97131, None, 0.0021, "0.9713 ± – / 0.0021"),
+        (0.97131, None, None, "0.9713 ± – / –"),
+        (1234.5, 0.0, 20.0, "1,234 ± 0 / 20"),
+        (math.inf, None, None, "∞"),
+    ],
+)
+def test_of_two_spreads_the_larger_one_decides(
+    value: float, first: float | None, second: float | None, said: str
+) -> None:
+    assert with_plain_spaces(with_two_spreads(value, first, second)) == said
+
+
+@pytest.mark.parametrize(
+    ("own", "even"),
+    [
+        ([3, 4, 4, 3, 4], [4, 4, 4, 4, 4]),
+        ([3, 3, 4], [3, 3, 3]),
+        ([0, 3, 3, 6], [1, 3, 3, 5]),
+        ([2], [2]),
+        ([], []),
+    ],
+)
 def test_in_a_column_the_middle_row_decides_within_a_digit(own: list[int], even: list[int]) -> None:
     assert even_decimals(own) == even
+
+
+def test_a_column_may_hold_what_is_not_finite() -> None:
+    said = with_spreads([math.inf, math.nan, 0.5], [None, math.nan, 0.012])
+    assert [with_plain_spaces(cell) for cell in said] == ["∞", NONE, "0.5000 ± 0.0120"]
+    assert with_plain_spaces(with_two_spreads(0.5, math.nan, 0.012)) == "0.500 ± – / 0.012"
+
+
+def test_a_column_is_written_with_even_decimals() -> None:
+    said = with_spreads([0.0990, 0.0843, 0.1423, 123.4], [0.017, 0.0087, 0.0091, None])
+    assert [with_plain_spaces(cell) for cell in said] == [
+        "0.0990 ± 0.0170",
+        "0.0843 ± 0.0087",
+        "0.1423 ± 0.0091",
+        "123.40",
+    ]
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [
         (0.97131, "0.9713"),
+        (1.23456, "1.235"),
         (9.9996, "10.00"),
+        (123.456, "123.5"),
         (123456.7, "123,457"),
+        (0.00162, "0.0016"),
         (-0.00041, "−0.00041"),
         (3.2e-5, "3.2e−5"),
+        (-9.96e-5, "−0.0001"),
+        (0.0, "0.0000"),
         (-0.0, "0.0000"),
+        (math.inf, "∞"),
         (-math.inf, "−∞"),
         (math.nan, "–"),
     ],
@@ -100,7 +167,18 @@ def test_a_sign_stands_before_what_is_not_rounded_to_0(value: float, said: str) 
 
 @pytest.mark.parametrize(
     ("value", "digits", "said"),
-    [(1 / 3, 2, "0.33"), (9.96e-5, 2, "0.0001"), (-2.14e-7, 2, "−2.1e−7"), (1234.5, 3, "1,234"), (0.0, 2, "0")],
+    [
+        (0.001, 2, "0.001"),
+        (1 / 3, 2, "0.33"),
+        (1.0, 2, "1"),
+        (1e-6, 2, "1e−6"),
+        (9.96e-5, 2, "0.0001"),
+        (-2.14e-7, 2, "−2.1e−7"),
+        (1234.5, 3, "1,234"),
+        (12.34, 3, "12.3"),
+        (0.0, 2, "0"),
+        (math.nan, 2, "–"),
+    ],
 )
 def test_significant_digits(value: float, digits: int, said: str) -> None:
     assert significant(value, digits) == said
@@ -128,12 +206,26 @@ def test_a_value_and_its_spread_are_read_back_to_half_of_their_common_last_place
     assert abs(read_back(around) - sd) <= half * (1 + 1e-9)
 
 
+@given(values, st.floats(1e-4, 99))
+def test_a_spread_has_two_digits(value: float, sd: float) -> None:
+    assume(sd > 1e-12 * abs(value))
+    digits = with_spread(value, sd).split(UNBROKEN)[2].replace(".", "").lstrip("0")
+    assert len(digits) == 2
+
+
 @given(values, st.integers(0, 8))
 def test_a_number_is_read_back_to_half_of_its_last_place(value: float, places: int) -> None:
     for said in (written(value, places), written(value, places, signed=True)):
         assert abs(read_back(said) - value) <= 0.5 * 10.0**-places * (1 + 1e-9) + 1e-15 * abs(value)
     assert (MINUS in said) == (read_back(said) < 0)
     assert said.startswith("+") == (read_back(said) > 0)
+
+
+@given(values.filter(lambda value: abs(value) > 1e-200), st.integers(1, 6))
+def test_significant_digits_are_read_back(value: float, digits: int) -> None:
+    said = significant(value, digits)
+    allowed = 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - digits + 1e-9)
+    assert abs(read_back(said) - value) <= min(allowed, 0.5)
 
 
 @given(values, st.lists(st.none() | st.floats(0, 1e6), max_size=3))

@@ -31,11 +31,17 @@ def test_ids_of_the_hub_are_no_servers() -> None:
     "name",
     [
         "openai:http://user:hunter2@localhost/v1#m",
+        "openai:http://hunter2@localhost/v1#m",
         "openai:http://user:hun#ter2@localhost/v1#m",
         "openai:https://h/v1?api-key=hunter2#m",
         "openai:http://h:hunter2/v1#m",
+        "openai:http://h/v1 hunter2#m",
         "openai:ftp://hunter2/v1#m",
+        "openai:hunter2#m",
+        "openai:http://hunter2/v1",
+        "openai:http://hunter2/v1#",
         "openai:http://hunter2/v1#a\nb",
+        "openai:",
     ],
 )
 def test_what_is_no_name_is_refused_without_repeating_it(name: str) -> None:

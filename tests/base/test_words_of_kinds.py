@@ -21,3 +21,11 @@ IMAGES = real_items("image", "images")
 def test_a_sentence_of_texts_is_said_of_images(sentence: str, of_images: str) -> None:
     assert IMAGES.said(sentence) == of_images
     assert TEXTS.said(sentence) == sentence
+
+
+def test_names_and_quotations_stay() -> None:
+    names = ["human-text", "text"]
+    assert IMAGES.said("human-text has more texts than text, like “human texts”.", names) == (
+        "human-text has more images than text, like “human texts”."
+    )
+    assert IMAGES.said("human-text") == "real-image"

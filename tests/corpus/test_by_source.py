@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.base.errors import InputError
@@ -50,11 +52,31 @@ def test_parts_have_the_digests_and_pairing_of_separate_files(tmp_path: Path, wi
     assert found.shared("webtext", "a") == 5
 
 
+def test_values_may_be_numbers_or_missing(tmp_path: Path) -> None:
+    path = tmp_path / "all.parquet"
+    pq.write_table(pa.table({"t": [0.5, 1.0, None, 1.0], "text": ["one x", "two x", "three x", "four x"]}), path)
+    parts = split_by(read_table(path), "t")
+    assert {name: part.texts for name, part in parts.items()} == {"0.5": ("one x",), "1": ("two x", "four x")}
+    assert parts["1"].ids == ("1", "2")
+    assert "1 rows without a value of 't' were left out." in parts["1"].notes
+
+
+def test_a_dotted_path_names_sources(tmp_path: Path) -> None:
+    parts = split_by(table(tmp_path, *({"m": {"name": n}, "text": f"by {n}"} for n in "ab")), "m.name")
+    assert {name: part.texts for name, part in parts.items()} == {"a": ("by a",), "b": ("by b",)}
+
+
 def test_bad_columns_are_refused(tmp_path: Path) -> None:
     whole = table(tmp_path, *({"g": i, "e": "", "l": [i], "text": f"t {i}"} for i in range(MOST_SOURCES + 1)))
     for column, wrong in (("x", "'text'"), ("g", "not one of ids"), ("e", "empty in every row"), ("l", "list")):
         with pytest.raises(InputError, match=wrong):
             sources_of(whole, column)
+
+
+def test_a_source_without_text_is_named(tmp_path: Path) -> None:
+    whole = table(tmp_path, {"g": "a", "text": "one text"}, {"g": "empty", "text": " "}, {"g": "empty"})
+    with pytest.raises(InputError, match="'empty' in the field 'g' have no text"):
+        split_by(whole, "g")
 
 
 def test_the_reference_is_guessed_only_if_one_value_looks_human(tmp_path: Path) -> None:
@@ -66,3 +88,14 @@ def test_the_reference_is_guessed_only_if_one_value_looks_human(tmp_path: Path) 
     for names, given in ((("human", "gold"), None), (("a", "b", "b"), None), (("a", "human"), "c")):
         with pytest.raises(InputError, match=rf"'{names[0]}' \(1\), '{names[1]}' \("):
             reference_among(sources(*names), given)
+
+
+def test_a_source_without_the_chosen_ids_is_numbered() -> None:
+    rows = [{"id": f"t{i}", "text": f"One text {i}.", "g": "a"} for i in range(3)]
+    rows += [{"text": f"Other text {i}.", "g": "b"} for i in range(2)]
+    table = Table(list(enumerate(rows, start=1)), ("id", "text", "g"), Path("all.jsonl"), "jsonl")
+    parts = split_by(table, "g", text_field="text", id_field="id")
+    assert (parts["a"].ids, parts["b"].ids) == (("t0", "t1", "t2"), ("1", "2"))
+    assert "They lack the field 'id' and are numbered instead." in parts["b"].notes
+    with pytest.raises(InputError, match="no field named 'key'"):
+        split_by(table, "g", text_field="text", id_field="key")

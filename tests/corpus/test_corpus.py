@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mauve_core.base import files
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import Corpus, Fields, corpus_from_texts, guess_fields, read_corpus
 from mauve_core.corpus.metadata import parse_cells
@@ -64,10 +66,50 @@ def test_guess_by_name_and_contents(row: dict[str, Any], expected: Fields, tmp_p
     assert guess_fields(read_table(path)) == expected
 
 
+def test_one_long_value_does_not_make_a_text(tmp_path: Path) -> None:
+    rows = [{"a": "five words in the title", "b": "x"}, *({"a": "x", "b": f"{i} letters long."} for i in range(4))]
+    corpus = read_corpus(write_jsonl(tmp_path / "a.jsonl", rows))
+    assert corpus.fields == Fields("b", None, None, ("a",))
+    assert corpus.notes[0] == "Text was read from the field 'b', guessed as the only field that holds text."
+
+
+def test_guess_in_csv_passes_over_numbers(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("long,word\n123456789012,ab\n223456789012,cd\n")
+    assert guess_fields(read_table(tmp_path / "a.csv")).text == "word"
+
+
 def test_nothing_to_guess_names_the_fields(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": [2]}])
     with pytest.raises(InputError, match=r"No field .* holds text.*'a', 'b'"):
         read_corpus(path)
+
+
+def test_guesses_are_described_and_choices_are_not(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"id": 1, "prompt": "p ", "text": "a"}])
+    guessed = " ".join(read_corpus(path).notes)
+    assert re.findall(r"from the field ('\w+'), guessed", guessed) == ["'text'", "'prompt'", "'id'"]
+    assert read_corpus(path, text_field="text", prompt_field="prompt", id_field="id").notes == ()
+    bare = read_corpus(path, text_field="text", prompt_field="", id_field="", metadata_fields=())
+    assert (bare.prompts, bare.ids, list(bare.metadata.columns), bare.notes) == (None, ("1",), [], ())
+
+
+def test_chosen_fields_that_cannot_be_used(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"text": "a", "n": 1, "parts": [1]}, {"text": "b", "n": 2, "parts": {}}])
+    with pytest.raises(InputError, match=r"no field named 'txt'.*'text', 'n', 'parts'.*Did you mean 'text'"):
+        read_corpus(path, text_field="txt")
+    with pytest.raises(InputError, match=r"no field named 'nn'"):
+        read_corpus(path, metadata_fields=["nn"])
+    with pytest.raises(InputError, match=r"'n' .* does not hold text.*int at line 1"):
+        read_corpus(path, text_field="n")
+    with pytest.raises(InputError, match=r"'parts' .* does not hold text.*list at line 1"):
+        read_corpus(path, prompt_field="parts")
+    with pytest.raises(InputError, match=r"'parts' .* holds lists or objects"):
+        read_corpus(path, metadata_fields=["parts"])
+    with pytest.raises(InputError, match="chosen for two roles"):
+        read_corpus(path, text_field="text", id_field="text")
+    with pytest.raises(InputError, match="a single string"):
+        read_corpus(path, metadata_fields="n")
+    assert any("not kept as metadata: parts" in note for note in read_corpus(path).notes)
 
 
 # What is left out
@@ -88,6 +130,36 @@ def test_left_out_rows_are_counted_and_named(tmp_path: Path) -> None:
     assert missing.examples == ("line 11 (id r10)", "line 12 (id r11)")
     assert f"{missing}." in corpus.notes
     assert "10 of 11 texts repeat an earlier one exactly; they are kept." in corpus.notes
+
+
+def test_a_file_of_empty_texts_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\n \n\n")
+    with pytest.raises(
+        InputError, match=r"holds no text.*3 left out \(empty or only whitespace\): line 1, line 2, line 3"
+    ):
+        read_corpus(tmp_path / "a.txt")
+
+
+def test_plain_text_keeps_line_numbers_as_ids(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\n\nthree\n")
+    corpus = read_corpus(tmp_path / "a.txt")
+    assert (corpus.texts, corpus.ids, corpus.name) == (("one", "three"), ("1", "3"), "a")
+    assert corpus.exclusions[0].examples == ("line 2",)
+
+
+def test_folder_ids_are_file_names(tmp_path: Path) -> None:
+    for name, text in {"b.txt": "two", "a.txt": "one", "c.txt": " "}.items():
+        (tmp_path / name).write_text(text)
+    corpus = read_corpus(tmp_path)
+    assert dict(zip(corpus.ids, corpus.texts, strict=True)) == {"a.txt": "one", "b.txt": "two"}
+    assert corpus.exclusions[0].examples == ("file c.txt",)
+    assert corpus.notes == ("1 left out (empty or only whitespace): file c.txt.",)
+
+
+def test_texts_are_kept_letter_for_letter(tmp_path: Path) -> None:
+    texts = [" leading", "trailing \n", "e\u0301", "\u00e9", "\x00\x07", "\U0001f600"]
+    corpus = read_corpus(write_jsonl(tmp_path / "a.jsonl", [{"text": text} for text in texts]))
+    assert list(corpus.texts) == texts
 
 
 # Ids
@@ -112,6 +184,16 @@ def test_repeated_ids_of_a_guessed_field_give_way_to_line_numbers(tmp_path: Path
     assert not any(note.startswith("Ids were read") for note in corpus.notes)
 
 
+def test_ids_of_rows_left_out_may_repeat(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"id": "x", "text": ""}, {"id": "x", "text": "b"}, {"text": ""}])
+    assert read_corpus(path, id_field="id").ids == ("x",)
+
+
+def test_whole_floats_are_ids(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "a.jsonl", [{"id": 1.0, "text": "a"}, {"id": 2, "text": "b"}])
+    assert read_corpus(path, id_field="id").ids == ("1", "2")
+
+
 # Prompts
 
 
@@ -123,6 +205,11 @@ def test_prompts_are_joined_as_they_are_and_missing_ones_counted(tmp_path: Path)
     assert corpus.encoder_inputs(True) == ["Hello", "Good day", "alone"]
     assert corpus.encoder_inputs(False) == ["llo", " day", "alone"]
     assert any(note.startswith("1 of 3 texts have no prompt") for note in corpus.notes)
+
+
+def test_prompts_that_are_not_there() -> None:
+    with pytest.raises(InputError, match="'a' has no prompts"):
+        corpus_from_texts(["x"], name="a").encoder_inputs(True)
 
 
 # Metadata
@@ -150,6 +237,11 @@ def test_metadata_changes_no_value(values: list[Any]) -> None:
     assert values_in(corpus.metadata["column"]) == values
 
 
+def test_whole_numbers_too_large_for_a_float_stay_exact() -> None:
+    corpus = corpus_from_texts(["a", "b"], name="m", metadata={"column": [0.5, 2**53 + 1]})
+    assert list(corpus.metadata["column"]) == [0.5, 2**53 + 1]
+
+
 def test_csv_cells_become_numbers_only_when_all_are(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(
         "text,n,x,code,phone,mixed,long,gap,none\n1,1,.5,007,+491,1,1234567890123456789,,\n2,-20,1e-3,010,+492,a,1,4,\n"
@@ -169,10 +261,38 @@ def test_whole_numbers_survive_csv(values: list[int | None]) -> None:
     assert parse_cells(["" if value is None else str(value) for value in values]) == values
 
 
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_floats_survive_csv(values: list[float]) -> None:
+    assert parse_cells([repr(value) for value in values]) == values
+
+
 @settings(max_examples=25)
 @given(st.lists(st.from_regex(r"\s*[+_]?[0-9_]+\s+|0[0-9]+|[a-z]+", fullmatch=True), min_size=1))
 def test_cells_that_only_look_like_numbers_stay_text(cells: list[str]) -> None:
     assert parse_cells(cells) == cells
+
+
+def test_long_numbers_in_a_float_column_stay_exact() -> None:
+    assert parse_cells(["0.5", "12345678901234567"]) == ["0.5", "12345678901234567"]
+    assert parse_cells(["0.5", "1e999"]) == ["0.5", "1e999"]
+    assert parse_cells(["0.5", "-inf", "7"]) == [0.5, -np.inf, 7.0]
+
+
+def test_texts_in_memory_are_treated_as_those_of_a_file() -> None:
+    corpus = corpus_from_texts(
+        ["a", "", "b", "a"],
+        name="m",
+        prompts=["p", "q", None, ""],
+        metadata=pd.DataFrame(
+            {"n": [1, 2, 3, 4], "d": pd.to_datetime(["2024-01-01", "2024-01-02", None, "2024-01-04"])}
+        ),
+    )
+    assert (corpus.texts, corpus.ids, corpus.prompts) == (("a", "b", "a"), ("1", "3", "4"), ("p", "", ""))
+    assert list(corpus.metadata["n"]) == [1, 3, 4]
+    assert values_in(corpus.metadata["d"]) == ["2024-01-01T00:00:00", None, "2024-01-04T00:00:00"]
+    assert corpus.exclusions[0].examples == ("text 2",)
+    assert (corpus.origin, corpus.fields, len(corpus)) == ("memory", None, 3)
+    assert "1 of 3 texts repeat" in " ".join(corpus.notes)
 
 
 # Texts in memory
@@ -181,12 +301,21 @@ def test_cells_that_only_look_like_numbers_stay_text(cells: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "fragment"),
     [
+        ({"texts": "one text"}, "a single text was given"),
         ({"texts": []}, "an empty list"),
+        ({"texts": ["", " "]}, "2 left out"),
         ({"texts": ["a", 5]}, "int at text 2"),
         ({"texts": ["a", "\ud83d"]}, "surrogate pair at text 2, character 1"),
+        ({"texts": ["a"], "ids": ["x", "y"]}, "1 texts and 2 ids"),
         ({"texts": ["a", "b"], "ids": ["x", "x"]}, "more than once (x)"),
+        ({"texts": ["a", "b"], "ids": ["x", None]}, "no usable id for 1 texts (text 2)"),
+        ({"texts": ["a"], "ids": ["\ud83d"]}, "ids of Corpus 'm' holds half of a surrogate pair"),
         ({"texts": ["a"], "prompts": []}, "1 texts and 0 prompts"),
+        ({"texts": ["a"], "prompts": [3]}, "prompts of Corpus 'm' does not hold text"),
+        ({"texts": ["a"], "metadata": {"n": [1, 2]}}, "1 texts and 2 values of 'n'"),
         ({"texts": ["a"], "metadata": {"n": [[1]]}}, "'n' holds a value of type list"),
+        ({"texts": ["a"], "metadata": {3: [1]}}, "name of a metadata field is not text"),
+        ({"texts": ["a"], "metadata": {"n": ["\ud83d"]}}, "'n' holds half of a surrogate pair"),
     ],
 )
 def test_texts_in_memory_that_cannot_be_used(arguments: dict[str, Any], fragment: str) -> None:
@@ -211,16 +340,36 @@ def test_take_keeps_ids_with_their_texts() -> None:
     assert small().take(range(3)).digest == small().digest
 
 
-@pytest.mark.parametrize("indices", [[3], [True, False, True], [0, 0]])
+@pytest.mark.parametrize("indices", [[3], [-1], [0.0, 1.0], [True, False, True], [[0]], 1, [0, 0]])
 def test_take_refuses_what_selects_no_texts(indices: Any) -> None:
     with pytest.raises(InputError):
         small().take(indices)
+
+
+def test_a_corpus_checks_itself() -> None:
+    with pytest.raises(InputError, match="3 texts and 2 ids"):
+        dataclasses.replace(small(), ids=("x", "y"))
+    with pytest.raises(InputError, match="3 texts and 1 prompts"):
+        dataclasses.replace(small(), prompts=("p",))
+    with pytest.raises(InputError, match="3 texts and 2 metadata rows"):
+        dataclasses.replace(small(), metadata=small().metadata.iloc[:2])
+    with pytest.raises(InputError, match=r"more than once.*x"):
+        dataclasses.replace(small(), ids=("x", "x", "z"))
 
 
 def test_digest_is_what_its_description_says() -> None:
     parts = ["ids 1\n", "1\n", "x", "texts 1\n", "2\n", "é", "prompts none\n"]
     corpus = corpus_from_texts(["é"], name="d", ids=["x"])
     assert corpus.digest == hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+@given(left=st.lists(TEXT, max_size=3), right=st.lists(TEXT, max_size=3))
+def test_digests_are_equal_only_for_equal_texts(left: list[str], right: list[str]) -> None:
+    def digest(texts: list[str]) -> str:
+        ids = tuple(map(str, range(len(texts))))
+        return Corpus("n", tuple(texts), ids, None, pd.DataFrame(index=range(len(texts)))).digest
+
+    assert (digest(left) == digest(right)) == (left == right)
 
 
 def test_digest_tells_ids_texts_and_prompts_apart() -> None:
@@ -274,6 +423,17 @@ def assert_same(left: Corpus, right: Corpus) -> None:
         assert list(map(type, left.metadata[name])) == list(map(type, right.metadata[name]))
 
 
+def test_parquet_keeps_everything_of_a_corpus_from_a_file(tmp_path: Path) -> None:
+    rows = [{"id": i, "prompt": "p ", "body": "t", "text": i, "year": 2000 + i, "tag": None} for i in range(3)]
+    rows.append({"id": 9, "prompt": None, "body": "  ", "text": 1, "year": 1, "tag": "x"})
+    corpus = read_corpus(write_jsonl(tmp_path / "a.jsonl", rows))
+    corpus.to_parquet(tmp_path / "c.parquet")
+    again = Corpus.from_parquet(tmp_path / "c.parquet")
+    assert_same(again, corpus)
+    assert again.exclusions
+    assert again.fields == Fields("body", "prompt", "id", ("text", "year", "tag"))
+
+
 def test_a_damaged_or_foreign_file_is_a_storage_error(tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
     with pytest.raises(StorageError):
@@ -298,6 +458,38 @@ def test_changed_texts_are_noticed(tmp_path: Path) -> None:
     pq.write_table(table.set_column(1, "text", [["a", "b", "changed"]]), path)
     with pytest.raises(StorageError, match="no longer holds the texts"):
         Corpus.from_parquet(path)
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "c.parquet"
+    small().to_parquet(path)
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    with pytest.raises(StorageError, match="No space left"):
+        small().take([0]).to_parquet(path)
+    assert Corpus.from_parquet(path).digest == small().digest
+    assert [file.name for file in tmp_path.iterdir()] == ["c.parquet"]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "parquet", "txt"])
+def test_every_format_gives_the_same_corpus(suffix: str, tmp_path: Path) -> None:
+    texts = ["one, two", 'say "x"', "tab\there", "café \U0001f600", "last"]
+    frame = pd.DataFrame({"text": texts})
+    path = tmp_path / f"a.{suffix}"
+    {
+        "jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+        "csv": lambda: frame.to_csv(path, index=False),
+        "tsv": lambda: frame.to_csv(path, index=False, sep="\t"),
+        "parquet": lambda: frame.to_parquet(path),
+        "txt": lambda: path.write_text("\n".join(texts)),
+    }[suffix]()
+    corpus = read_corpus(path)
+    assert list(corpus.texts) == texts
+    shift = 2 if suffix in ("csv", "tsv") else 1  # the header is line 1
+    assert corpus.ids == tuple(str(i + shift) for i in range(5))
 
 
 def test_importing_loads_no_model_library() -> None:

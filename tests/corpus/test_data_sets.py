@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import datasets
 import pyarrow as pa
 import pytest
-from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, List, SplitDict, SplitInfo, Value
+from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Image, List, SplitDict, SplitInfo, Value
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import read_corpus
+from mauve_core.corpus import read_corpus, read_table
 from mauve_core.corpus.data_sets import DataSetName, parse_name
 from tests.layouts import N, prompt, text
 
@@ -58,6 +60,12 @@ def test_parts_of_a_name(name: str, parts: tuple[str | None, ...]) -> None:
     assert parse_name(name) == DataSetName(*parts)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["hf:", "hf::train", "hf:name:", "hf:name#", "hf:name:train:"])
+def test_names_of_another_form(name: str) -> None:
+    with pytest.raises(InputError, match="The name of a data set cannot be used"):
+        read_table(name)
+
+
 def test_a_saved_data_set_is_read_like_a_file(saved: Path) -> None:
     corpus = read_corpus(f"hf:{saved}")
     assert corpus.texts == tuple(map(text, range(N)))
@@ -65,6 +73,13 @@ def test_a_saved_data_set_is_read_like_a_file(saved: Path) -> None:
     assert corpus.ids == tuple(f"t{i}" for i in range(N))
     assert list(corpus.metadata["kind"][:3]) == ["story", "news", "story"]
     assert corpus.notes[0].startswith(f"Data set {saved}")
+
+
+def test_the_name_chooses_split_and_column(splits: Path) -> None:
+    assert len(read_corpus(f"hf:{splits}:test")) == 5
+    asked = read_corpus(f"hf:{splits}:train:prompt")
+    assert asked.texts == tuple(map(prompt, range(N)))
+    assert read_corpus(f"hf:{splits}:train:prompt", text_field="text").texts == tuple(map(text, range(N)))
 
 
 @pytest.mark.parametrize(
@@ -77,6 +92,12 @@ def test_parts_of_splits_that_were_saved(split: str, places: tuple[int, ...], sp
     assert f"split {split}" in corpus.notes[0]
 
 
+def test_a_saved_data_set_without_a_split_is_train(saved: Path) -> None:
+    assert read_corpus(f"hf:{saved}:train[:9]:text").texts == tuple(map(text, range(9)))
+    with pytest.raises(InputError, match=r"no such split. Allowed: train; .*Received: 'validation'"):
+        read_corpus(f"hf:{saved}:validation")
+
+
 def test_what_a_name_may_not_choose(splits: Path, saved: Path) -> None:
     with pytest.raises(InputError, match=r"has several splits. Allowed: train, test"):
         read_corpus(f"hf:{splits}")
@@ -86,6 +107,34 @@ def test_what_a_name_may_not_choose(splits: Path, saved: Path) -> None:
         read_corpus(f"hf:{splits}:train:answer")
     with pytest.raises(InputError, match="has no configurations"):
         read_corpus(f"hf:{saved}#raw")
+
+
+def test_a_folder_of_data_files_and_its_slices(tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    rows = "".join(json.dumps({"id": f"t{i}", "text": text(i)}) + "\n" for i in range(N))
+    (folder / "train.jsonl").write_text(rows)
+    assert read_corpus(f"hf:{folder}").texts == tuple(map(text, range(N)))
+    assert read_corpus(f"hf:{folder}:train[:7]").texts == tuple(map(text, range(7)))
+    assert read_corpus(f"hf:{folder}:train[20:]:text").texts == tuple(map(text, range(20, N)))
+    with pytest.raises(InputError, match="no such split"):
+        read_corpus(f"hf:{folder}:test[:7]")
+
+
+def test_without_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(InputError, match="only data sets in the cache can be read"):
+        read_corpus("hf:nobody/nothing-of-this-name")
+
+
+def test_images_are_left_out_undecoded(tmp_path: Path) -> None:
+    rows = [{"text": text(i), "picture": {"bytes": b"no image", "path": None}} for i in range(N)]
+    data = Dataset.from_list(rows, features=Features({"text": Value("string"), "picture": Image()}))
+    data.save_to_disk(str(tmp_path / "pictures"))
+    corpus = read_corpus(f"hf:{tmp_path / 'pictures'}")
+    assert len(corpus) == N
+    assert "Columns of images, sounds or videos were left out: picture." in corpus.notes
 
 
 def test_limits_hold(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

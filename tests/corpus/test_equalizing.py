@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
+from pathlib import Path
 
 import numpy as np
+import pytest
 
+from mauve_core.__main__ import main
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.equalizing import equal_draws, equalized
+from mauve_core.store import RunStore
 
 
 def side(name: str, ids: list[str], **more: object) -> Corpus:
@@ -70,3 +75,23 @@ def test_generations_stay_together() -> None:
     first, second = ({own.removesuffix("#1") for own in drawn.ids if own.endswith("#1") == late} for late in (0, 1))
     assert first == second
     assert len(first) == 12
+
+
+def test_compare_draws_features_with_their_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    argv = ["compare", "--out", "equal", "--quiet", "--json", "--no-map", "--equalize", "--seed", "5"]
+    arrays = {}
+    for name, count in (("human", 60), ("m", 40)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps({"id": f"t{i}", "text": f"{name} {i}"}) + "\n" for i in range(count)))
+        arrays[name] = rng.normal(size=(count, 3)).astype(np.float32)
+        np.save(tmp_path / f"{name}.npy", arrays[name])
+        argv += ["--human", str(path)] if name == "human" else ["--model", f"m={path}"]
+        argv.append(f"--features={name}={tmp_path / name}.npy")
+    assert main([*argv, "--k", "4", "--seeds", "1", "--bootstrap", "100"]) == 0
+    assert "differ in size" not in capsys.readouterr().out
+    run = RunStore().load("equal")
+    assert [len(corpus) for corpus in run.corpora.values()] == [40, 40]
+    for name, corpus in run.corpora.items():
+        places = [int(own.removeprefix("t")) for own in corpus.ids]
+        np.testing.assert_array_equal(run.features(name), arrays[name][places])  # type: ignore[index]

@@ -73,11 +73,26 @@ def test_a_path_is_read_and_a_list_or_a_column_is_taken(tmp_path: Path) -> None:
     ("given", "said"),
     [
         (3, "The side 'm' cannot be used.*Received: int"),
+        (None, "Received: None"),
+        ({"a": ["b"]}, "Received: dict"),
+        (b"bytes", "Received: bytes"),
         (pd.DataFrame({"a": ["x y"], 3: ["z"]}), "cannot be told apart by name.*Received: 3"),
+        (pd.DataFrame([["x", "y"]], columns=["a", "a"]), "cannot be told apart by name"),
         (pd.DataFrame({"text": []}), "no rows"),
+        (pd.DataFrame({"n": [1, 2]}), "the table of 'm'"),
         (["a", 3], "int at text 2"),
     ],
 )
 def test_what_is_no_side_is_refused(given: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         as_corpus(given, "m")
+
+
+def test_a_dictionary_of_data_sets_asks_for_one() -> None:
+    class Splits(dict[str, DataSet]):
+        @property
+        def column_names(self) -> dict[str, list[str]]:
+            return {name: each.column_names for name, each in self.items()}
+
+    with pytest.raises(InputError, match=r"dictionary of data sets.*Received: train.*data\['train'\]"):
+        as_corpus(Splits(train=DataSet(columns())), "m")

@@ -41,6 +41,11 @@ def test_generations_are_read_and_their_ids_differ(tmp_path: Path) -> None:
     assert corpus.take([3, 4]).generation_codes.tolist() == [0, 0]
 
 
+def test_ids_that_already_differ_stay(tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i, id=f"p{i} of {g}") for g, i in PLACES]))
+    assert corpus.ids == tuple(f"p{i} of {g}" for g, i in PLACES)
+
+
 def test_without_ids_texts_are_numbered_within_their_generation(tmp_path: Path) -> None:
     rows = [row(g, i) for g, i in PLACES]
     rows[1]["text"] = " "  # left out, but it keeps its number
@@ -51,6 +56,51 @@ def test_without_ids_texts_are_numbered_within_their_generation(tmp_path: Path) 
     assert found is not None
     assert found.by == "ids"
     assert found.codes["model"].tolist() == [found.codes["human"][i] for i in (0, 2, 0, 1, 2)]
+
+
+def test_labels_name_generations_and_csv_cells_are_numbers(tmp_path: Path) -> None:
+    labels = read_corpus(file_of(tmp_path, [row(name, i) for name in "ba" for i in range(3)]))
+    assert labels.generation_codes.tolist() == [1, 1, 1, 0, 0, 0]
+    cells = "text,generation\n" + "".join(f"A text {i} of {g},{g}\n" for g, i in PLACES)
+    path = tmp_path / "model.csv"
+    path.write_text(cells, encoding="utf-8")
+    assert read_corpus(path).generation_codes.tolist() == [1, 1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("generations", "note"),
+    [
+        ([0] * 6, None),
+        ([0, 0, 0, 1, 1, None], "does not tell generations apart"),
+        ([0, 0, 0, 1, 1, 0.5], "does not tell generations apart"),
+        ([True, False] * 3, "does not tell generations apart"),
+    ],
+)
+def test_other_values_are_metadata(generations: list[object], note: str | None, tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i) for i, g in enumerate(generations)]))
+    assert (corpus.generation, corpus.generations) == (None, ())
+    assert "generation" in corpus.metadata
+    assert any(note in each for each in corpus.notes) if note else not corpus.notes[1:]
+
+
+def test_long_texts_named_generation_are_the_texts(tmp_path: Path) -> None:
+    rows = [{"id": f"p{i}", "generation": f"It was a long text number {i}."} for i in range(6)]
+    corpus = read_corpus(file_of(tmp_path, rows))
+    assert corpus.fields is not None
+    assert (corpus.fields.text, corpus.generation) == ("generation", None)
+
+
+def test_chosen_metadata_without_the_field_is_said(tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i, topic="x") for g, i in PLACES]), metadata_fields=["topic"])
+    assert corpus.generations == ()
+    assert any("all texts count as one generation" in note for note in corpus.notes)
+
+
+def test_parquet_keeps_the_generations(tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i) for g, i in PLACES]))
+    corpus.to_parquet(tmp_path / "texts.parquet")
+    found = Corpus.from_parquet(tmp_path / "texts.parquet")
+    assert (found.generation, found.generations, found.fields) == (corpus.generation, corpus.generations, corpus.fields)
 
 
 def test_generations_of_one_corpus_share_prompts_that_no_other_has() -> None:

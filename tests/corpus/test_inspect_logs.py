@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import zipfile
@@ -66,6 +67,14 @@ def test_epochs_are_generations() -> None:
     assert (corpus.ids[0], corpus.ids[N]) == ("t0", "t0#2")
     assert corpus.generation == "generation"
     assert "The log holds 2 epochs; each counts as a generation." in corpus.notes
+
+
+def test_written_targets_leave_a_choice(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"Several fields .* may hold the text: '{TEXT}', 'target'"):
+        read_corpus(LOGS / "with_examples.eval")
+    assert read_corpus(LOGS / "with_examples.eval", text_field="target").texts == tuple(map(other, range(N)))
+    chosen = read_corpus(LOGS / "with_examples.eval", text_field=TEXT, metadata_fields=())
+    assert same_as_jsonl(chosen, tmp_path)  # its prompts are what the user said last, after an example
 
 
 def test_members_packed_with_deflate_or_zstandard(tmp_path: Path) -> None:
@@ -187,3 +196,27 @@ def test_every_changed_byte_is_read_or_refused(tmp_path: Path) -> None:
         except InputError:
             refused += 1
     assert refused > len(data) / 2
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_packed_by_other_methods_are_refused(method: int, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.eval", "w", method) as archive:
+        archive.writestr("samples/a.json", json.dumps(sample(0)))
+    with pytest.raises(InputError, match=f"Received: ZIP method {method}"):
+        read_corpus(tmp_path / "a.eval")
+
+
+def test_a_damaged_zstandard_member_is_refused(tmp_path: Path) -> None:
+    path = log(tmp_path / "a.eval", samples(1), method=93)
+    data = bytearray(path.read_bytes())
+    begins = data.index(b"(\xb5/\xfd")
+    data[begins + 6 : begins + 40] = b"\xff" * 34
+    path.write_bytes(data)
+    with pytest.raises(InputError):
+        read_corpus(path)
+
+
+def test_compressed_once_more(tmp_path: Path) -> None:
+    path = tmp_path / "a.eval.gz"
+    path.write_bytes(gzip.compress(log(tmp_path / "a.eval", samples()).read_bytes()))
+    assert same_as_jsonl(read_corpus(path, metadata_fields=()), tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,19 +17,24 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits, read_corpus
 from mauve_core.corpus.json_documents import READ, Reader
 from mauve_core.corpus.reading import read_table
-from tests.layouts import N, prompt, text
+from tests.layouts import N, chat, chat_completion, prompt, text
 
 ROWS = [{"id": i, "prompt": prompt(i), "text": text(i), "score": i / 7, "tags": ["a", {"b": None}]} for i in range(N)]
 FRAME = pd.DataFrame([{"id": i, "prompt": prompt(i), "text": text(i)} for i in range(N)])
 
 DOCUMENTS: dict[str, Callable[[], str]] = {
+    "an array": lambda: json.dumps(ROWS),
     "an indented array": lambda: json.dumps(ROWS, indent=2, ensure_ascii=False),
+    "a list below a key": lambda: json.dumps({"version": "1.0", "meta": {"n": N}, "data": ROWS, "empty": []}),
     "an indented list below a key": lambda: json.dumps({"data": ROWS}, indent=1),
     "columns": lambda: json.dumps({name: [row[name] for row in ROWS] for name in ("id", "prompt", "text")}),
+    "pandas, by record": lambda: FRAME.to_json(orient="records"),
+    "pandas, by column": lambda: FRAME.to_json(),
     "pandas, by column, of some rows": lambda: pd.concat([FRAME, FRAME])[:N].to_json(),
     "pandas, split": lambda: FRAME.to_json(orient="split"),
     "pandas, as a table": lambda: FRAME.to_json(orient="table"),
     "pandas, by row": lambda: FRAME.to_json(orient="index"),
+    "pandas, as lines": lambda: FRAME.to_json(orient="records", lines=True),
     "a record for each name": lambda: json.dumps({f"q{i}": row for i, row in enumerate(ROWS)}),
 }
 
@@ -57,21 +63,51 @@ def test_every_form_gives_the_corpus_of_the_lines(name: str, tmp_path: Path) -> 
     assert "Ids were read from the field 'id', guessed by its name." in corpus.notes
 
 
+def test_texts_alone_are_numbered(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([text(i) for i in range(N)]))
+    corpus = read_corpus(path)
+    assert corpus.texts == tuple(map(text, range(N)))
+    assert corpus.ids == tuple(map(str, range(1, N + 1)))
+    assert read_table(path).location(3) == "record 4"
+
+
+@pytest.mark.parametrize("content", [chat(1), {"completion": text(1)}, {"choices": [chat_completion(1)["choices"][0]]}])
+def test_an_object_that_is_one_record(content: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    for indent in (None, 2):
+        path.write_text(json.dumps(content, indent=indent))
+        assert read_corpus(path).texts == (text(1),)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ("[]", "holds no records"),
+        ("{}", "holds no records"),
+        ('[{"a": 1}', "is not valid JSON: Expecting ',' at its end"),
         ('[\n{"a": 1},\n{"a": }]', "Expecting value on line 3, character 7"),
+        ('{\n "a": 1,\n b: 2}', "Expecting property name enclosed in double quotes on line 3, character 2"),
+        ('[{"a": 1} {"a": 2}]', "Expecting ',' on line 1, character 11"),
         ('[{"a": 1}]\n[{"a": 2}]', "goes on after its array"),
         ('[{"a": 1}, [2]]', "Element 2 of the array"),
+        ('["a", {"a": 1}, 3]', "Element 3 of the array"),
+        ('[{"a": 1}, "b"]', "Element 2 of the array"),
         ('[{"a": 1, "a": 2}]', "the name 'a' occurs twice"),
+        ('{"a": [{"b": 1}], "a": [{"b": 1}]}', "the name 'a' occurs twice"),
         ('{"a": [{"b": 1}], "c": [{"b": 1}]}', "several lists of records: 'a', 'c'"),
         ('{"a": ["x", "y"], "b": ["z"]}', "columns are not equally long. Allowed"),
+        ('{"columns": ["a"], "index": [0], "data": [[1, 2]]}', "rows that do not fit its columns"),
+        ('[{"a": "\\ud800"}]', "half of a surrogate pair"),
         ("[" * 100_000, "nested too deeply"),
         ('[{"a": ' + "9" * 10_000 + "}]", "cannot be used"),
+        ("hello", "Line 1 of"),
         ('{"a": 1}\n{"a": 2', "Line 2 of"),
+        ('{"a": 1', "Line 1 of"),
+        (b'[{"a": "caf\xe9"}]', "Line 1 of"),
         (b'[\n{"a": "' + b"x" * 3_000_000 + b"\xe9\"}]", "is not UTF-8: byte 3000008 is 0xe9"),
         (b'[{"a": "\0"}]', "holds a NUL byte (byte 9)"),
+        ('[{"a": 1}]'.encode("utf-16"), "convert it"),
         (b'[{"a": "\xc3', "is not UTF-8"),
     ],
     ids=lambda part: repr(part)[:40],
@@ -122,3 +158,13 @@ def test_a_document_cut_anywhere_is_read_as_the_library_reads_it(
         reader = Reader(iter(parts), Path("a.json"))
         assert list(reader.elements()) == json.loads(document)
         assert reader.peek() == ""
+
+
+@settings(deadline=None)
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40))
+def test_characters_cut_where_a_part_ends_are_whole(text: str) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mauve_core.corpus.streams.CHUNK", 3)
+        path = Path(folder) / "a.json"
+        path.write_text(json.dumps([{"a": text}], ensure_ascii=False), encoding="utf-8")
+        assert read_table(path).rows == [(1, {"a": text})]

@@ -57,6 +57,35 @@ def test_rows_and_characters_up_to_the_limit(name: str, tmp_path: Path) -> None:
     assert limits.CHARACTERS_VARIABLE in said
 
 
+@pytest.mark.usefixtures("small")
+def test_a_cell_that_does_not_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('text\n"' + "\n" * 7 + '"\n')
+    assert "The row that begins on line 2" in refusal(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text('text\n"' + "\n" * 5 + '"\n')
+    assert read_table(tmp_path / "a.csv").rows[0][1] == {"text": "\n" * 5}
+
+
+@pytest.mark.usefixtures("small")
+def test_folders_too(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"{number}.txt").write_text("abc")
+    assert "too many rows" in refusal(tmp_path)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.txt"])
+def test_blank_lines_count_as_rows(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path / name, ["abc"])
+    path.write_bytes(path.read_bytes() + b"\n" * 9)
+    assert "too many rows" in refusal(path)
+
+
+def test_a_limit_must_be_a_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for wrong in ("0", "-1", "many", "1e6", "٣"):
+        monkeypatch.setenv(limits.ROWS_VARIABLE, wrong)
+        assert limits.ROWS_VARIABLE in refusal(write(tmp_path / "a.txt", ["a"]))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "line", "said"),
@@ -142,6 +171,18 @@ def test_pipes_devices_and_loops_in_a_folder_are_passed_over(tmp_path: Path) -> 
     assert table.notes == ("3 other files in the folder were skipped (not .txt, or hidden).",)
 
 
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_cell_that_never_ends(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.CHARACTERS_VARIABLE, "100")
+    path = tmp_path / f"a.{suffix}"
+    path.write_text('text\nx\n"' + "a\n" * 10_000)
+    said = refusal(path)
+    assert "begins on line 3" in said
+    assert limits.CHARACTERS_VARIABLE in said
+    path.write_text("text\nx\n" + '"a\nb"\n' * 10_000)
+    assert len(read_table(path).rows) == 10_001
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n' * 20), ("a.csv", "text,a,b,c,d,e\n" + "a,,,,,\n" * 20)],
@@ -154,3 +195,10 @@ def test_values_are_counted_those_in_lists_too(
     assert len(read_table(tmp_path / name).rows) == 20
     monkeypatch.setenv(limits.CELLS_VARIABLE, "119")
     assert limits.CELLS_VARIABLE in refusal(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", [*FILES])
+def test_two_byte_order_marks(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path / name, ["abc"])
+    path.write_bytes(b"\xef\xbb\xbf\xef\xbb\xbf" + path.read_bytes())
+    assert read_table(path).rows[0][1]["text"] == "abc"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import from_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.normalizing import first_words, normalize, without_echo
-from mauve_core.corpus.normalizing_steps import EMPTIED, STEPS, Change
+from mauve_core.corpus.normalizing_steps import EMPTIED, STEPS, Change, parse_steps, steps_of, title_of_step
 from mauve_core.corpus.token_marks import count_marks
 
 ALL = tuple(f"{name}:3" if name == "words" else name for name in STEPS)
@@ -66,9 +68,12 @@ def test_what_a_step_does(step: str, text: str, expected: str) -> None:
     [
         ("Once upon a time", "Once upon", " a time"),
         ("  Once\n upon a time", "Once upon ", " a time"),
+        ("Once upon a time", "Once upon ", "a time"),
         ("Once upon Once upon a time", "Once upon", " a time"),
         ("Onceupon a time", "Once upon", "Onceupon a time"),
         ("Once upon a time", "upon", "Once upon a time"),
+        ("story", "stor", "y"),
+        ("one", "", "one"),
         ("one", "  ", "one"),
     ],
 )
@@ -137,9 +142,60 @@ def test_both_sides_count_what_changed() -> None:
     assert corpora["m"].texts[0] == "one\ntwo", "what is given stays"
 
 
+def test_prompts_of_another_side_serve_by_id() -> None:
+    corpora = {HUMAN: side("h", ["x", "y"], ["Once", "Then"]), "m": side("m", ["Once x", "Then y"])}
+    assert normalize(corpora, ["echo"])["m"].texts == (" x", " y")
+
+
+def test_earlier_steps_are_applied_again_and_told_once() -> None:
+    """A special token at the end hides the white space before it from the first time."""
+    first = normalize({HUMAN: side("h", ["one <s>", " two"])}, ["whitespace"])
+    second = normalize(first, ["token-marks"])[HUMAN]
+    assert second.texts == ("one", "two")
+    assert second.normalized == (Change("whitespace", 1, 2), Change("token-marks", 1, 2), Change("whitespace", 1, 2))
+    assert steps_of(second.normalized) == ("token-marks", "whitespace")
+    third = normalize({HUMAN: second}, ["token-marks"])[HUMAN]
+    assert third.normalized == second.normalized
+    cut = normalize(normalize({HUMAN: side("h", ["a b c", "d e f"])}, ["words:2"]), ["words:3"])[HUMAN]
+    assert cut.texts == ("a b", "d e")
+    assert steps_of(cut.normalized) == ("words:2",)
+
+
+def test_nothing_asked_for_nothing_changed() -> None:
+    corpus = side("h", [" one\n", "“two”"])
+    found = normalize({HUMAN: corpus}, ())[HUMAN]
+    assert (found.texts, found.normalized, found.notes) == (corpus.texts, (), corpus.notes)
+
+
 def test_a_side_of_which_nothing_remains_is_refused() -> None:
     with pytest.raises(InputError, match="leaves nothing of the texts of 'h'"):
         normalize({HUMAN: side("h", ["<s>", "</s>"])}, ["token-marks"])
+
+
+@pytest.mark.parametrize(
+    "wrong", ["spaces", "words", "words:0", "words:-3", "words:1e3", "quotes:2", "", "words:9999999"]
+)
+def test_an_unknown_step_is_refused(wrong: str) -> None:
+    with pytest.raises(InputError, match=r"cannot be normalized in this way. Allowed: unicode, .*words:N"):
+        parse_steps(["quotes", wrong])
+
+
+def test_steps_have_an_order_and_each_a_title() -> None:
+    assert parse_steps(["whitespace", "quotes", "whitespace"]) == ("quotes", "whitespace")
+    assert parse_steps(["duplicates", "words:1200", "echo"]) == ("echo", "words:1200", "duplicates")
+    assert title_of_step("words:1200") == "length of 1,200 words"
+    with pytest.raises(InputError, match="one length only"):
+        parse_steps(["words:3", "words:4"])
+    with pytest.raises(InputError, match="entry step of the change"):
+        from_json(Change, {"step": "\x1b[31m", "count": 1, "of": 2})
+
+
+def test_what_was_done_is_stored_with_the_texts(tmp_path: Path) -> None:
+    corpus = normalize({HUMAN: side("h", [" one", "two two"])}, ["whitespace", "words:1"])[HUMAN]
+    corpus.to_parquet(tmp_path / "h.parquet")
+    again = Corpus.from_parquet(tmp_path / "h.parquet")
+    assert (again.normalized, again.texts) == (corpus.normalized, ("one", "two"))
+    assert again.take([1]).normalized == corpus.normalized
 
 
 def test_texts_made_to_take_long_do_not() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import shutil
+import subprocess
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +29,10 @@ def zstandard(data: bytes) -> bytes:
 
 
 PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstandard}
+
+
+def test_every_packing_is_tested() -> None:
+    assert PACK.keys() == PACKINGS.keys()
 
 
 @pytest.mark.parametrize("packing", PACK)
@@ -53,7 +59,15 @@ def test_parquet_and_folders_may_be_packed(packing: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("packing", PACK)
-@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_members_that_follow_each_other_are_one_file(packing: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.jsonl{packing}"
+    path.write_bytes(PACK[packing](LINES) + PACK[packing](b'{"text": "the last", "id": 50}\n'))
+    assert read_corpus(path).texts[-1] == "the last"
+    assert len(read_corpus(path)) == 51
+
+
+@pytest.mark.parametrize("packing", PACK)
+@pytest.mark.parametrize("damage", ["plain", "cut", "cut at the last byte", "flipped", "empty"])
 def test_damage_is_named(packing: str, damage: str, tmp_path: Path) -> None:
     whole = PACK[packing](LINES)
     middle = len(whole) // 2
@@ -73,7 +87,7 @@ def test_damage_is_named(packing: str, damage: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packing", PACK)
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.csv", "a.txt", "a.parquet"])
 def test_unpacking_stops_at_the_limit(packing: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "unpacked_bytes", lambda: 13_000)
     path = tmp_path / f"{name}{packing}"
@@ -90,6 +104,16 @@ def test_a_file_of_high_ratio_is_refused_before_the_limit(packing: str, tmp_path
     path.write_bytes(PACK[packing](b"a" * 999_999 + b"\n") * 68)
     with pytest.raises(InputError, match="unpacks to more than 67,108,864 bytes"):
         read_table(path)
+
+
+@pytest.mark.parametrize(("packing", "program"), [(".gz", "gzip"), (".bz2", "bzip2"), (".zst", "zstd")])
+def test_what_the_usual_programs_pack(packing: str, program: str, tmp_path: Path) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(LINES)
+    subprocess.run([program, "-k", path], check=True, capture_output=True)
+    assert read_corpus(f"{path}{packing}").digest == read_corpus(path).digest
 
 
 @pytest.mark.parametrize("packing", PACK)

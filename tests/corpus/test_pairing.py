@@ -10,6 +10,7 @@ import numpy as np
 
 from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
 from mauve_core.corpus.pairing import SharedPrompts, keys_of, prompt_names, prompts_of, shared_prompts
+from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
 
 def corpus(
@@ -27,6 +28,17 @@ def codes(found: SharedPrompts | None) -> dict[str, list[int]]:
     assert found is not None
     assert all(each.dtype == np.int32 for each in found.codes.values())
     return {name: each.tolist() for name, each in found.codes.items()}
+
+
+def test_equal_prompts_have_equal_numbers() -> None:
+    found = matched(
+        corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"]),
+        corpus("model", prompts=["c", "d", "a"], ids=["3", "4", "1"]),
+    )
+    assert found is not None
+    assert found.by == "prompts"
+    assert codes(found) == {"human": [0, 1, 2], "model": [2, 3, 0]}
+    assert found.shared("human", "model") == found.shared("model", "human") == 2
 
 
 def test_equal_prompts_decide_whatever_the_ids() -> None:
@@ -66,6 +78,13 @@ def test_ids_decide_if_one_corpus_has_no_prompts() -> None:
     assert codes(found) == {"human": [0, 1], "model": [0, 1], "other": [1, 2]}
 
 
+def test_two_candidates_may_share_prompts_that_the_human_side_lacks() -> None:
+    found = matched(corpus("human", prompts=["h"]), corpus("one", prompts=["a"]), corpus("two", prompts=["a"]))
+    assert found is not None
+    assert (found.by, codes(found)) == ("prompts", {"human": [0], "one": [1], "two": [1]})
+    assert [found.shared("human", "one"), found.shared("one", "two")] == [0, 1]
+
+
 def test_blank_prompts_equal_nothing() -> None:
     found = matched(
         corpus("human", prompts=["a", "", " \n", ""]), corpus("model", prompts=["", None, "a", " \n"])
@@ -75,11 +94,37 @@ def test_blank_prompts_equal_nothing() -> None:
     assert found.shared("human", "model") == 1
 
 
+def test_prompts_that_are_all_blank_leave_it_to_the_ids() -> None:
+    found = matched(
+        corpus("human", prompts=["", ""], ids=["1", "2"]), corpus("model", prompts=["", ""], ids=["2", "3"])
+    )
+    assert found is not None
+    assert (found.by, codes(found)) == ("ids", {"human": [0, 1], "model": [1, 2]})
+
+
 def test_prompts_are_compared_letter_for_letter() -> None:
     found = matched(corpus("human", prompts=["a", "e\u0301"]), corpus("model", prompts=["a", "\u00e9"]))
     assert codes(found) == {"human": [0, 1], "model": [0, 2]}
     found = matched(corpus("human", prompts=["a", "b"]), corpus("model", prompts=["a", "b "]))
     assert codes(found) == {"human": [0, 1], "model": [0, 2]}
+
+
+def test_a_repeated_prompt_has_one_number() -> None:
+    found = matched(corpus("human", prompts=["a", "a", "b"]), corpus("model", prompts=["b", "a", "b", "c", "c"]))
+    assert found is not None
+    assert codes(found) == {"human": [0, 0, 1], "model": [1, 0, 1, 2, 2]}
+    assert found.shared("human", "model") == 2  # prompts, not texts
+
+
+def test_a_prompt_repeated_in_one_corpus_alone_is_not_shared() -> None:
+    one = corpus("human", prompts=["a", "a"], ids=["1", "2"])
+    assert matched(one, corpus("model", prompts=["b", "b"], ids=["3", "4"])) is None
+
+
+def test_nothing_in_common() -> None:
+    assert matched(corpus("human", ids=["1", "2"]), corpus("model", ids=["3", "4"])) is None
+    one, other = corpus("human", prompts=["a"], ids=["1"]), corpus("model", prompts=["b"], ids=["2"])
+    assert matched(one, other) is None
 
 
 def test_files_without_ids_are_matched_by_line(tmp_path: Path) -> None:
@@ -91,8 +136,39 @@ def test_files_without_ids_are_matched_by_line(tmp_path: Path) -> None:
     assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 3, 1]})
 
 
+def test_texts_from_memory_are_matched_by_position() -> None:
+    found = matched(corpus("human", n=3), corpus("model", n=2))
+    assert found is not None
+    assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 1]})
+
+
 def names(*corpora: Corpus) -> list[list[str]]:
     return [list(own) for own in prompt_names(keys_of({each.name: each for each in corpora})).values()]
+
+
+def test_a_prompt_has_the_id_of_the_first_text_that_answers_it() -> None:
+    human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
+    assert names(human, corpus("model", prompts=["c", "a", "b"], ids=["x", "y", "z"])) == [["1", "2", "3"], list("312")]
+    twice = [*map(str, range(LEAST_PROMPTS)), "1"]
+    found = names(
+        corpus("human", prompts=twice, ids=[f"h{i}" for i in range(11)]), corpus("model", prompts=twice[::-1])
+    )
+    own = [*(f"h{i}" for i in range(10)), "h1"]
+    assert found == [own, own[::-1]]
+
+
+def test_different_prompts_have_different_names_whatever_the_ids() -> None:
+    human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
+    permuted = corpus("model", prompts=["c", "d", "a"], ids=["1", "2", "3"])
+    third = corpus("third", prompts=["e", "d", ""], ids=["2", "1", "3"])
+    assert names(human, permuted, third) == [["1", "2", "3"], ["3", "2'", "1"], ["2''", "2'", "3'"]]
+    assert names(human, permuted) == names(human, permuted, third)[:2], "sides that follow change no name"
+
+
+def test_without_a_common_prompt_ids_are_the_names() -> None:
+    human = corpus("human", n=2, ids=["1", "2"])
+    assert names(human, corpus("model", prompts=["a", "b"], ids=["2", "3"])) == [["1", "2"], ["2", "3"]]
+    assert names(corpus("human", prompts=["a"], ids=["1"]), corpus("model", prompts=["b"], ids=["2"])) == [["1"], ["2"]]
 
 
 def test_a_line_number_equals_no_id_that_a_text_came_with(tmp_path: Path) -> None:
@@ -113,3 +189,14 @@ def test_a_line_number_equals_no_id_that_a_text_came_with(tmp_path: Path) -> Non
     )
     numbered.to_parquet(tmp_path / "stored.parquet")
     assert Corpus.from_parquet(tmp_path / "stored.parquet").numbered
+
+
+def test_of_few_prompts_the_texts_are_matched_one_by_one() -> None:
+    """One instruction for all texts, as people have it, leaves no group of texts without it."""
+    human = corpus("human", prompts=["go", "go", "stop", "go"], ids=["1", "2", "3", "4"])
+    model = corpus("model", prompts=["go", "stop", "go"], ids=["a", "b", "c"])
+    assert names(human, model) == [["1", "2", "3", "4"], ["1", "3", "2"]]
+    many = [f"prompt {number // 2}" for number in range(2 * LEAST_PROMPTS)]
+    found = names(corpus("human", prompts=many), corpus("model", prompts=many))
+    assert found[0] == found[1]
+    assert len(set(found[0])) == LEAST_PROMPTS

@@ -18,7 +18,7 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits, parquet
-from mauve_core.corpus.parquet import ParquetTable
+from mauve_core.corpus.parquet import ParquetTable, decoded_bytes, read_metadata, values_of
 from mauve_core.corpus.parquet_pages import ChunkLocation, measure_chunk
 from mauve_core.corpus.reading import read_table
 
@@ -78,6 +78,22 @@ def test_a_kilobyte_that_says_ten_gigabytes(what: str, tmp_path: Path) -> None:
     assert int(result.stdout.split()[-1]) < 400, "MB in all, libraries included"
 
 
+def test_a_page_that_unpacks_to_much_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "page.parquet", {"text": ["x" * 400_000]}, use_dictionary=False, write_statistics=False)
+    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 300_000)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)
+    assert path.stat().st_size < 2000
+    assert "unpacks to more than 300,000 bytes" in refusal(path)
+
+
+def test_a_row_of_many_missing_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of one repeated level takes a few bytes, whatever its length."""
+    path = write(tmp_path / "nulls.parquet", {"text": ["a"], "l": listed(pa.nulls(100_000, pa.int8()))})
+    monkeypatch.setenv(limits.CELLS_VARIABLE, "100000")
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)
+    assert "too many values" in refusal(path)
+
+
 def test_a_prefix_that_is_repeated_is_decoded_a_few_rows_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +127,21 @@ def test_a_long_footer_is_not_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "footer" in refusal(path)
 
 
+def test_columns_inside_of_columns_are_counted(tmp_path: Path) -> None:
+    inner = pa.array([{f"c{place}": 1 for place in range(1001)}])
+    assert "different fields" in refusal(write(tmp_path / "a.parquet", {"text": ["a"], "s": inner}))
+
+
+def test_the_schema_of_arrow_is_left_aside(tmp_path: Path) -> None:
+    """It may say anything; here it is no schema."""
+    path = write(tmp_path / "a.parquet", {"n": [7]})
+    schema = pq.read_metadata(path).metadata[b"ARROW:schema"]
+    path.write_bytes(path.read_bytes().replace(schema, b"A" * len(schema)))
+    assert read_table(path).rows == [(1, {"n": 7})]
+    with path.open("rb") as stream:
+        assert set(read_metadata(stream, path).metadata) == {b"ARROW_schema"}
+
+
 TEXTS = random.Random(0)
 
 
@@ -120,9 +151,16 @@ def some_text(length: int) -> str:
 
 HONEST = {
     "many groups": {"row_group_size": 70},
+    "small pages": {"dictionary_pagesize_limit": 2000, "data_page_size": 1000},
     "no dictionary": {"use_dictionary": False},
+    "lengths apart": {
+        "use_dictionary": False,
+        "column_encoding": {"text": "DELTA_LENGTH_BYTE_ARRAY", "l.list.element": "DELTA_BYTE_ARRAY"},
+    },
     "second version": {"data_page_version": "2.0"},
+    "snappy": {"compression": "snappy"},
     "brotli": {"compression": "brotli"},
+    "uncompressed": {"compression": "none"},
 }
 
 
@@ -142,19 +180,42 @@ def test_honest_files_come_back_however_they_are_written(how: str, tmp_path: Pat
     assert [row for _, row in read_table(path).rows] == rows
 
 
+def test_decoded_bytes_count_each_value_as_often_as_it_occurs() -> None:
+    texts = repeated(1000, 50)
+    for array in (texts, listed(texts), pa.StructArray.from_arrays([texts], ["a"])):
+        assert 50_000 <= decoded_bytes(array) < 51_000
+        assert decoded_bytes(array.slice(0, 0)) < 1000
+    assert values_of(texts) == ["x" * 1000] * 50
+    missing = pa.DictionaryArray.from_arrays(pa.array([None, None], pa.int32()), pa.array(["x"]))
+    assert decoded_bytes(missing) < 100
+
+
 @pytest.mark.parametrize(
     ("header", "said"),
     [
+        (b"", "incomplete"),
         (b"\x15\x00\x15\x00", "incomplete"),
+        (b"\x15\x00\x00", "lacks a number"),
         (b"\x15\x00\x15\x01\x15\x00\x00", "invalid one"),
+        (b"\x15\x00\x05\x02\x00", "field twice"),
+        (b"\x16\x00\x00", "lacks a number"),
         (b"\x15\x00\x15\x02\x15\x02\x00", "lacks a required structure"),
         (b"\x15\x00\x15" + b"\xff" * 20, "too long"),
         (b"\x1c" * 20, "nested too deeply"),
+        (b"\x1d\x00", "holds an invalid type of value"),
     ],
 )
 def test_headers_that_are_none(header: bytes, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         measure_chunk(io.BytesIO(b"PAR1" + header), ChunkLocation(4 if header else 3, 100, 1), 10)
+
+
+def test_pages_of_one_file_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(
+        tmp_path / "a.parquet", {"text": [some_text(50) for _ in range(500)]}, data_page_size=100, write_batch_size=10
+    )
+    monkeypatch.setattr(parquet, "MOST_PAGES", 3)
+    assert "too many pages" in refusal(path)
 
 
 @pytest.mark.slow
@@ -168,3 +229,41 @@ def test_every_flipped_byte_is_read_or_refused(tmp_path: Path) -> None:
         path.write_bytes(data)
         with suppress(InputError):
             json.dumps([row for _, row in read_table(path).rows], default=str)
+
+
+TWO = ["A text about a river.", "Another about a town."]
+
+
+FAR = 2**62
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([6_585_442, -9_585_442], pa.date32()),
+        pa.array([10**15, -(10**15)], pa.date64()),
+        pa.array([FAR, -FAR], pa.timestamp("us")),
+        pa.array([2**60, -(2**60)], pa.timestamp("ms", tz="Europe/Berlin")),
+    ],
+    ids=str,
+)
+def test_times_beyond_those_of_python_are_read_as_text(times: pa.Array, tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "a.parquet", {"text": pa.array(TWO), "when": times}))
+    found = table.values("when")
+    assert table.values("text") == TWO
+    assert len(set(found)) == 2
+    assert all(isinstance(value, str) for value in found)
+
+
+def test_such_times_within_lists_are_refused(tmp_path: Path) -> None:
+    nested = pa.array([[6_585_442], []], pa.list_(pa.date32()))
+    message = refusal(write(tmp_path / "a.parquet", {"text": pa.array(TWO), "when": nested}))
+    assert "out of range" in message
+    assert "date32" in message
+
+
+def test_a_map_is_read(tmp_path: Path) -> None:
+    maps = pa.array([[("a", 1)], [("b", 2)]], pa.map_(pa.string(), pa.int64()))
+    table = read_table(write(tmp_path / "a.parquet", {"text": pa.array(TWO), "more": maps}))
+    assert table.values("text") == TWO
+    assert decoded_bytes(maps) >= 2 * (1 + 8)

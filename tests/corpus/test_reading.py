@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import sys
@@ -10,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
-from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.standard_input import file_of, files_of
 from mauve_core.corpus import read_corpus, read_table
+from mauve_core.corpus.reading import absolute
+from mauve_core.tasks.comparison import TextFile
 from tests.layouts import N, text
 
 
@@ -43,6 +47,11 @@ def test_kinds_of_patterns(shards: Path, pattern: str, count: int) -> None:
     assert len(read_table(shards / pattern).rows) == count
 
 
+def test_a_file_with_just_that_name_is_no_pattern(shards: Path) -> None:
+    shard(shards / "part-[0].jsonl", range(3))
+    assert len(read_table(shards / "part-[0].jsonl").rows) == 3
+
+
 def test_errors_name_the_line_of_the_file(shards: Path) -> None:
     with (shards / "part-1.jsonl").open("a") as stream:
         stream.write('\n\n{"id": "x", "text": 5}\n')
@@ -56,6 +65,20 @@ def test_errors_name_the_line_of_the_file(shards: Path) -> None:
     assert "part-1.jsonl: 2 blank lines between rows were skipped." in table.notes
 
 
+def test_texts_without_ids_are_numbered_through(tmp_path: Path) -> None:
+    for part in range(2):
+        (tmp_path / f"{part}.txt").write_text("".join(text(i) + "\n" for i in range(12 * part, 12 * part + 12)))
+    assert read_corpus(tmp_path / "*.txt").ids == tuple(str(i + 1) for i in range(N))
+
+
+def test_repeated_ids_give_way_to_numbers(tmp_path: Path) -> None:
+    shard(tmp_path / "a.jsonl", range(12))
+    shard(tmp_path / "b.jsonl", range(12))
+    corpus = read_corpus(tmp_path / "*.jsonl")
+    assert corpus.ids == tuple(str(i + 1) for i in range(24))
+    assert any(note.startswith("Line numbers are used as ids") for note in corpus.notes)
+
+
 def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="No file matches"):
         read_table(shards / "part-*.csv")
@@ -67,6 +90,21 @@ def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("mauve_core.corpus.reading.MOST_FILES", 2)
     with pytest.raises(InputError, match="Too many files match"):
         read_table(shards / "part-*.jsonl")
+
+
+def test_sources_in_several_files(shards: Path) -> None:
+    for part, source in enumerate(("human", "greedy", "human")):
+        shard(shards / f"part-{part}.jsonl", range(8 * part, 8 * part + 8), generator=source)
+    corpus = TextFile(str(shards / "part-*.jsonl"), by="generator", source="human").read("human")
+    assert corpus.texts == tuple(text(i) for i in (*range(8), *range(16, N)))
+
+
+def test_names_independent_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    assert absolute("out/*.jsonl") == str(tmp_path / "out/*.jsonl")
+    assert absolute("hf:data:train") == f"hf:{tmp_path / 'data'}:train"
+    assert absolute("hf:user/name#config:train[:10]:text") == "hf:user/name#config:train[:10]:text"
 
 
 class _Input:
@@ -84,7 +122,9 @@ class _Input:
     [
         (b'{"text": "a b"}\n', ".jsonl"),
         (b'\n [{"text": "a b"}]', ".json"),
+        (b"One text.\nAnother.\n", ".txt"),
         (b"id,generator,text\n1,m,Hello there.\n", ".csv"),
+        (b'"id"\t"text"\r\n1\tHello.\r\n', ".tsv"),
         (b"However, he said, it rained.\nYes, and no.\n", ".txt"),
     ],
 )
@@ -100,3 +140,25 @@ def test_standard_input_is_kept_as_a_file(
     assert file_of("-", quiet=True) == str(path)
     assert capsys.readouterr().err == ""
     assert file_of("a.jsonl") == "a.jsonl"
+
+
+def test_standard_input_without_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", _Input(b" \n"))
+    with pytest.raises(InputError, match="is empty"):
+        file_of("-")
+    with pytest.raises(InputError, match=r"only one side\. Received: - for human, m"):
+        files_of({"human": "-", "a": "a.jsonl", "m": "-"})
+    monkeypatch.setattr(sys, "stdin", _Input(gzip.compress(b"One text.")))
+    with pytest.raises(InputError, match=r"is compressed. Received: a gzip file .* gunzip"):
+        file_of("-")
+    monkeypatch.setattr(sys, "stdin", _Input(b"x" * (2 << 20)))
+    monkeypatch.setenv("MAUVE_LENS_MAX_UNPACKED_MB", "1")
+    with pytest.raises(InputError, match="Standard input is too long"):
+        file_of("-")
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_pattern_that_the_shell_expanded(count: int, shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [str(shards / f"part-{part}.jsonl") for part in range(count)]
+    assert main(["compare", "--model", "m=m.jsonl", "--human", *names]) == 2
+    assert "quote their pattern: --human 'out/*.jsonl'" in capsys.readouterr().err

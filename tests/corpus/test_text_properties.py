@@ -30,12 +30,24 @@ def test_hand_values() -> None:
     assert one(text, "truncated") == 0
 
 
-@pytest.mark.parametrize("text", ["He left.", "(Really?)", "Well…", "He left.”"])
+def test_apostrophes_and_underscores_stay_in_words() -> None:
+    assert one("don't stop_now", "punctuation") == 0
+    assert one("don’t __init__", "punctuation") == 0
+    assert one("'quoted'", "punctuation") == pytest.approx(2 / 3)
+
+
+def test_other_scripts() -> None:
+    assert one("Кошка спит.", "punctuation") == pytest.approx(1 / 3)
+    assert one("猫は眠る。", "truncated") == 0
+    assert one("कुत्ता सोता है।", "truncated") == 0
+
+
+@pytest.mark.parametrize("text", ["He left.", 'He said "no!"', "(Really?)", "Well…", "*done.*", "Yes. \n", "He left.”"])
 def test_finished_ends(text: str) -> None:
     assert one(text, "truncated") == 0
 
 
-@pytest.mark.parametrize("text", ["He left the", '"He said', "", "end of li-"])
+@pytest.mark.parametrize("text", ["He left the", "a,", '"He said', "He left:", "", "()", "end of li-"])
 def test_truncated_ends(text: str) -> None:
     assert one(text, "truncated") == 1
 
@@ -45,6 +57,14 @@ def test_loops_and_repeated_words() -> None:
     assert one("so it goes so it went", "repetition") == 0
     # a b c d a b c d a: six 4-grams, of which abcd and bcda occur twice.
     assert one("a b c d a b c d a", "distinct") == pytest.approx(4 / 6)
+
+
+def test_texts_too_short_have_no_share() -> None:
+    found = text_properties(["", "one two three", "   "])
+    assert np.isnan(found["stop_words"][[0, 2]]).all()
+    assert np.isnan(found["punctuation"][[0, 2]]).all()
+    assert np.isnan(found["distinct"]).all()
+    np.testing.assert_array_equal(found["length"], [0, 3, 0])
 
 
 @given(TEXTS)

@@ -78,9 +78,10 @@ def test_equal_partitions_give_equal_results(folder: Path) -> None:
         np.testing.assert_allclose(sorted(getattr(ours, name)), sorted(getattr(theirs, name)), atol=1e-12)
 
 
-def test_texts_score_within_the_spread_over_seeds(folder: Path) -> None:
-    theirs, ours = both("texts")
-    text = (HERE / "texts.py").read_text(encoding="utf-8")
+@pytest.mark.parametrize("script", ["texts", pytest.param("tokens", marks=pytest.mark.trial)])
+def test_texts_and_tokens_score_within_the_spread_over_seeds(folder: Path, script: str) -> None:
+    theirs, ours = both(script)
+    text = (HERE / f"{script}.py").read_text(encoding="utf-8")
     seeded = [run(text.replace("num_buckets=10", f"num_buckets=10, seed={seed}")) for seed in range(8)]
     for name in SCORES:
         spread = np.std([getattr(each, name) for each in seeded], ddof=1)
@@ -119,3 +120,10 @@ def test_an_empty_text_is_an_error_where_the_peer_leaves_it_out(folder: Path) ->
     np.testing.assert_allclose(counts, np.rint(counts), atol=1e-9)
     with pytest.raises(InputError, match="no tokens in text 0"):
         run(changed("texts"))
+
+
+def test_a_gpu_that_is_not_there_is_an_error_beside_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(InputError, match="no device cuda:3"):
+        module.compute_mauve(p_text=["a"] * SIDE, q_text=["b"] * SIDE, featurize_model_name="tiny-gpt2", device_id=3)

@@ -6,14 +6,26 @@ import math
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
+from mauve_core.analysis.cluster_table import (
+    ORDERS,
+    cluster_table,
+    has_costs,
+    ordered,
+    value_counts,
+    wilson_interval,
+    with_found,
+    with_intervals,
+)
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
+from mauve_core.scoring.result import Partition
 
 ROUNDING = 1e-12
 
@@ -110,6 +122,38 @@ def test_terms_add_up_to_the_errors(data: st.DataObject, weight: float) -> None:
     np.testing.assert_allclose(swapped["type_1_nats"], table["type_2_nats"], rtol=1e-6, atol=1e-15)
 
 
+def test_only_a_table_with_intervals_may_show_costs() -> None:
+    table = cluster_table([3, 1], [1, 3], 0.5)
+    assert not has_costs(table)
+    with_them = with_intervals(table, np.array([0.0, 0.1]), np.array([0.6, 1.0]))
+    assert has_costs(with_them)
+    assert with_them[["low", "high"]].values.tolist() == [[0.0, 0.6], [0.1, 1.0]]
+
+
+def test_orders() -> None:
+    assert next(iter(ORDERS)) == "cost", "pages start with it"
+    table = cluster_table([3, 1, 0, 1], [1, 1, 2, 1], 0.5)
+    assert ordered(table, "difference")["cluster"].tolist() == [0, 1, 3, 2]
+    assert ordered(table, "q")["cluster"].tolist() == [2, 0, 1, 3]
+    assert ordered(table, "cluster")["cluster"].tolist() == [0, 1, 2, 3]
+    partition = Partition("pairwise", 0, 4, 0.0, {HUMAN: np.array([0, 0, 0, 1, 3]), "model": np.array([0, 1, 2, 2, 3])})
+    found = {HUMAN: np.array([True, False, True, False, True]), "model": np.array([False, False, True, True, True])}
+    table = with_found(table, partition, "model", found)
+    assert table[["found_human", "found_model", "found"]].to_numpy().tolist() == [
+        [2, 0, 2], [0, 0, 0], [0, 2, 2], [1, 1, 2]
+    ]  # fmt: skip
+    for order in ORDERS:
+        assert sorted(ordered(table, order)["cluster"]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("human", "model", "weight"), [([1, 2], [1, 2, 3], 0.5), ([0, 0], [1, 2], 0.5), ([1, 2], [1, 2], 1.0)]
+)
+def test_unusable_input(human: list[int], model: list[int], weight: float) -> None:
+    with pytest.raises(InputError):
+        cluster_table(human, model, weight)
+
+
 def test_wilson_interval_against_published_values() -> None:
     # Newcombe (1998), Statistics in Medicine 17, table I, method 3: 81/263, 15/148, 0/20, 1/29, four decimals.
     for count, n, low, high in [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0, 0.1611)]:
@@ -119,3 +163,11 @@ def test_wilson_interval_against_published_values() -> None:
     assert high[1] == 1
     with pytest.raises(InputError):
         wilson_interval(11, 10)
+
+
+def test_value_counts() -> None:
+    human = pd.Series(["a", "b", None, "a"])
+    table = value_counts(human, pd.Series([1, 2]), [0, 2, 3], [1])
+    assert table.values.tolist() == [["a", 2, 2, 0, 0], ["(missing)", 1, 1, 0, 0], ["2", 0, 0, 1, 1]]
+    alone = value_counts(human, None, [1], [])
+    assert alone.values.tolist() == [["b", 1, 1, 0, 0]]

@@ -7,6 +7,7 @@ import pytest
 
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.purity_table import purest_clusters
+from mauve_core.base.errors import InputError
 
 
 def test_pure_clusters_by_hand() -> None:
@@ -23,3 +24,21 @@ def test_pure_clusters_by_hand() -> None:
     for _, row in table.iterrows():
         low, high = wilson_interval(int(row["count"]), int(row["n"]))
         assert (row["low"], row["high"]) == (low, high)
+
+
+def test_a_tie_goes_to_the_value_that_more_texts_have() -> None:
+    cells = np.array(["a", "b", "b", "b"], dtype=object)
+    table = purest_clusters([0, 0, 1, 1], 2, cells)
+    assert table.set_index("cluster")["value"].to_dict() == {0: "b", 1: "b"}
+
+
+def test_values_of_several_types_are_text() -> None:
+    table = purest_clusters([0, 0, 1], 2, np.array([True, True, False], dtype=object))
+    assert table["value"].tolist() == ["True", "False"]
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="do not match"):
+        purest_clusters([0, 1], 2, np.array(["a"], dtype=object))
+    with pytest.raises(InputError, match="No text has a value"):
+        purest_clusters([0], 1, np.array([None], dtype=object))

@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import SCORES
+from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.figures.differences import LEAST_SPAN, differences_figure, differences_frame, ranked_pairs
+from mauve_core.experiments.text_measures import MeasureDifference, Measurements, Row, Value
+from mauve_core.figures.differences import (
+    LEAST_SPAN,
+    differences_figure,
+    differences_frame,
+    measure_differences_figure,
+    measure_differences_frame,
+    ranked_pairs,
+)
+from mauve_core.figures.leaderboard import leaderboard_frame
 from mauve_core.scoring.result import Comparison, Difference
 from tests.handmade import estimate, make_comparison
 
@@ -58,6 +68,16 @@ def cells(comparison: Comparison, score: str = "mauve") -> dict[tuple[str, str],
     }
 
 
+def test_rows_and_columns_are_in_the_order_of_rank() -> None:
+    comparison = compared(3)
+    figure = differences_figure(comparison)
+    placed = leaderboard_frame(comparison, "pairwise").query("rank > 0")["candidate"].tolist()
+    assert placed == ["c0", "c1", "c2"]  # not the order in which they are stored
+    assert list(figure.layout.xaxis.ticktext) == list(figure.layout.yaxis.ticktext) == placed
+    assert list(figure.layout.xaxis.range) == [-0.5, 2.5]
+    assert list(figure.layout.yaxis.range) == [2.5, -0.5]  # the first on top
+
+
 def test_a_cell_is_the_row_minus_the_column_and_marked_if_told_apart() -> None:
     assert cells(compared(3)) == {
         ("c0", "c1"): "+0.100",
@@ -76,6 +96,15 @@ def test_the_color_says_which_is_closer_and_by_how_much() -> None:
     assert (grid.zmin, grid.zmax) == pytest.approx((-0.2, 0.2))
     small = differences_figure(compared(2, step=0.001)).data[0]
     assert (small.zmin, small.zmax) == (-LEAST_SPAN, LEAST_SPAN)  # a small difference stays pale
+
+
+def test_where_smaller_is_closer_the_color_turns_and_the_number_does_not() -> None:
+    """Of a divergence, c2 is the smallest and so the closest: first row, negative differences, violet."""
+    comparison = compared(3)
+    assert cells(comparison, "mid")["c2", "c0"] == "<b>−0.200</b>*"
+    figure = differences_figure(comparison, "mid")
+    assert list(figure.layout.yaxis.ticktext) == ["c2", "c1", "c0"]
+    np.testing.assert_allclose(figure.data[0].z[0], [np.nan, 0.1, 0.2])
 
 
 def test_a_hover_has_the_whole_test_and_names_as_text() -> None:
@@ -111,3 +140,51 @@ def test_the_frame_has_every_pair_under_every_score_seen_from_the_better() -> No
     assert {name: row[name] for name in expected} == pytest.approx(expected)
     assert (row["told_apart"], row["paired"]) == (True, True)
     assert [each.first for each in ranked_pairs(compared(3), "mauve")] == ["c0", "c0", "c1"]
+
+
+def test_what_was_not_tested_is_not_drawn() -> None:
+    alone = dataclasses.replace(make_comparison(), candidates=make_comparison().candidates[:1], differences=())
+    with pytest.raises(InputError, match="two or more candidates"):
+        differences_figure(alone)
+
+
+def gap_test(first: str, second: str, difference: float, adjusted: float | None) -> MeasureDifference:
+    ends = (None, None) if adjusted is None else (difference - 0.04, difference + 0.04)
+    p_value = None if adjusted is None else adjusted / 3
+    return MeasureDifference("distinct", "gap", first, second, difference, *ends, p_value, adjusted, True, 60)
+
+
+def distinct(*tests: MeasureDifference) -> Measurements:
+    """Gaps 0.1, 0.2 and 0.5 of ``a``, ``<b>`` and ``c``, stored in another order."""
+    gaps = {"c": 0.5, "a": 0.1, "<b>": 0.2}
+    rows = tuple(Row("distinct", name, Value(0.9 - gap), Value(0.9), Value(gap)) for name, gap in gaps.items())
+    return Measurements(rows, {}, (), tests)
+
+
+GAPS = distinct(gap_test("c", "a", 0.4, 0.003), gap_test("c", "<b>", 0.3, None), gap_test("a", "<b>", -0.1, 0.2))
+
+
+def test_the_matrix_of_a_measure_is_violet_where_the_gap_is_smaller() -> None:
+    figure = measure_differences_figure(GAPS, "distinct", ["c", "a", "<b>"])
+    assert list(figure.layout.yaxis.ticktext) == ["a", "&lt;b&gt;", "c"]
+    np.testing.assert_allclose(figure.data[0].z, [[np.nan, 0.1, 0.4], [-0.1, np.nan, 0.3], [-0.4, -0.3, np.nan]])
+    texts = dict(zip(zip(figure.data[1].y, figure.data[1].x, strict=True), figure.data[1].text, strict=True))
+    assert texts[0, 1] == "−0.100"
+    assert texts[0, 2] == "<b>−0.400</b>"
+    assert len(figure.data[2].x) == 2
+    hovers = figure.data[0].customdata
+    assert with_plain_spaces(hovers[0][2]) == (
+        "<b>a</b> minus <b>c</b><br>Gap of Distinct-4 −0.400, 95% interval −0.440 to −0.360<br>"
+        "p 0.001, adjusted 0.003 (60 prompts)<br>told apart"
+    )
+    assert with_plain_spaces(hovers[1][2]).endswith("−0.300<br>no spread, so no test (60 prompts)")
+
+
+def test_the_frame_of_measures_has_every_test() -> None:
+    frame = measure_differences_frame(GAPS)
+    assert frame["candidate"].tolist() == ["c", "c", "a"]
+    assert frame["other"].tolist() == ["a", "<b>", "<b>"]
+    assert frame["difference"].tolist() == [0.4, 0.3, -0.1]
+    assert frame["told_apart"].tolist() == [True, False, False]
+    assert frame["p"].isna().tolist() == [False, True, False]
+    assert (set(frame["of"]), set(frame["confidence"])) == ({"gap"}, {0.95})

@@ -24,12 +24,38 @@ def test_the_sentence_gives_the_range_and_the_contradictions():
     assert contradictions == ("other contradicts own on 1 pair: it puts d before a.",)
 
 
+def test_the_sentence_turns_with_the_score():
+    assert figures.in_words(example(), "mid")[1] == ("other contradicts own on 1 pair: it puts a before d.",)
+
+
 def test_agreement_is_not_called_contradiction():
     first = example().results[0]
     same = result_of("same", {name: first.scores[name]["mauve"].mean / 2 for name in "abcd"}, pairs("ab", "ad"))
     words, contradictions = figures.in_words(EncoderTable((first, same)), "mauve")
     assert "is 1.00 (own and same). No two encoders contradict each other" in words
     assert contradictions == ()
+
+
+def test_two_candidates_give_no_sentence_about_rankings():
+    table = EncoderTable((result_of("x", {"a": 0.1, "b": 0.2}), result_of("y", {"a": 0.2, "b": 0.1})))
+    assert figures.in_words(table, "mauve") == (
+        "Fewer than 3 candidates, or all tied: there are no rankings to compare.",
+        (),
+    )
+
+
+def test_many_contradictions_are_named_in_part():
+    names = "abcdef"
+    up = {name: 0.1 + 0.05 * index for index, name in enumerate(names)}
+    down = {name: 0.4 - 0.05 * index for index, name in enumerate(names)}
+    every = {frozenset((one, other)) for one in names for other in names if one != other}
+    rows = [result_of(f"u{i}", up, every) for i in range(2)] + [result_of(f"d{i}", down, every) for i in range(3)]
+    words, contradictions = figures.in_words(EncoderTable(tuple(rows)), "mauve")
+    assert "between −1.00 (u0 and d0) and 1.00" in words
+    assert "Of 15 pairs of candidates, 15 are told apart" in words
+    assert contradictions[0] == ("d0 contradicts u0 on 15 pairs: it puts a before b and a before c, among others.")
+    assert contradictions[-1] == "So do 2 more pairs of encoders."
+    assert len(contradictions) == 5
 
 
 def test_the_frame_has_every_number():
@@ -43,6 +69,16 @@ def test_the_frame_has_every_number():
     assert (row["dimension"], row["tokens_median"], row["cut"]) == (8, 20.0, 3)
     (ceiling,) = frame[(frame["candidate"] == HUMAN) & (frame["score"] == "mid")].to_dict("records")
     assert (ceiling["title"], ceiling["mean"], ceiling["rank"]) == ("own", 0.55, 0)
+
+
+def test_the_frame_of_agreement_counts_pairs():
+    frame = figures.agreement_frame(example())
+    assert len(frame) == len(SCORES) * 3
+    row = frame[(frame["score"] == "mauve") & (frame["second"] == "other")].iloc[0]
+    assert (row["first"], row["candidates"], row["pairs"]) == ("own", 4, 6)
+    assert row["spearman"] == pytest.approx(-0.2)
+    assert (row["reversed"], row["reversed_told_apart"]) == (3, 1)
+    assert math.isnan(frame[(frame["score"] == "mauve") & (frame["second"] == "flat")]["spearman"].iloc[0])
 
 
 def test_names_stay_text_in_the_grid():

@@ -32,6 +32,18 @@ def test_both_shares_and_the_interval_of_the_difference_are_drawn() -> None:
     assert (np.array(model.x) - model.error_x.arrayminus).tolist() == pytest.approx([0.1 + 0.4, 0.3 - 0.2])
 
 
+def test_what_a_finding_accounts_for_stands_beside_it_with_its_range() -> None:
+    weak = replace(FIRST, held_equal=HeldEqual(0.4, 0.38, 0.4, 0.35, 0.5, ()))
+    heading, *shares = findings_figure([SECOND, FIRST, weak], NAMES).layout.annotations
+    assert heading.text == "of the gap"
+    assert [(each.y, each.text.replace("\xa0", " ")) for each in shares] == [
+        (0, "too few texts"),
+        (1, "50% (43% to 60%)"),
+        (2, "n.s."),
+    ]
+    assert not findings_figure([SECOND], NAMES).layout.annotations
+
+
 def test_words_of_texts_are_escaped_and_cut() -> None:
     figure = findings_figure([FIRST, SECOND], NAMES)
     label = figure.layout.yaxis.ticktext[1]

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind, Smoothing
-from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.base.formatting import UNBROKEN, with_plain_spaces, with_spread
 from mauve_core.figures import leaderboard
 from mauve_core.figures.frontier import (
     DRAWN_WEIGHTS,
@@ -56,6 +56,12 @@ def named(figure: go.Figure, mode: str, name: str) -> go.Scatter:
     return trace
 
 
+def test_weights_hold_every_step_of_the_slider() -> None:
+    assert (np.diff(DRAWN_WEIGHTS) > 0).all()
+    for step in range(1, 100):
+        assert np.abs(DRAWN_WEIGHTS - step / 100).min() < 1e-12
+
+
 def test_disjoint_histograms_follow_the_closed_form() -> None:
     # r = (w, 1 - w): KL(Q|R) = -log(1 - w) and KL(P|R) = -log w, so the curve is ((1 - w)^c, w^c).
     points = curve_points([DISJOINT], scale=3.0)
@@ -84,6 +90,34 @@ def test_the_human_side_is_p() -> None:
     # r = (1/4, 3/4): KL(Q|R) = log(4/3); KL(P|R) = (log 2 + log(2/3)) / 2.
     assert row["type_1"] == pytest.approx(math.log(4 / 3), abs=1e-12)
     assert row["type_2"] == pytest.approx(math.log(4 / 3) / 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.01, 0.37, 0.99])
+def test_the_mark_lies_on_its_curve_at_the_weight(weight: float) -> None:
+    points = curve_points([DISJOINT, NEAR], 5.0)
+    figure = frontier_figure(points, weight)
+    for curve in (DISJOINT, NEAR):
+        shown = "disjoint" if curve is DISJOINT else '&lt;img src=x onerror="alert(1)"&gt;'
+        line, mark = named(figure, "lines", shown), named(figure, "markers", shown)
+        place = int(np.argmin(np.abs(DRAWN_WEIGHTS - weight)))
+        assert mark.x[0] == line.x[place]
+        assert mark.y[0] == line.y[place]
+        assert mark.customdata[0][0] == pytest.approx(weight, abs=FLOAT32)
+        assert mark.customdata[0][1] == pytest.approx(curve.type_1[:, place].mean(), abs=FLOAT32)
+        assert mark.customdata[0][3] == pytest.approx(curve.type_2[:, place].mean(), abs=FLOAT32)
+        assert mark.marker.color == line.line.color
+
+
+def test_hovers_have_the_decimals_of_the_spread_and_none_where_there_is_no_spread() -> None:
+    seeds = [[0.4, 0.6], [0.42, 0.58]], [[0.9, 0.1], [0.88, 0.12]]
+    points = curve_points([curve_of("m", [*zip(*seeds, strict=True)])], 5.0)
+    row = at_weight(points, 0.5).iloc[0]
+    mark = named(frontier_figure(points, 0.5), "markers", "m")
+    decimals = len(with_spread(row["type_1"], row["type_1_sd"]).split(UNBROKEN)[0].partition(".")[2])
+    template = with_plain_spaces(mark.hovertemplate)
+    assert f"type I %{{customdata[1]:.{decimals}f}} ± %{{customdata[2]:.{decimals}f}} nats" in template
+    alone = curve_points([curve_of("m", [([0.5, 0.5], [0.1, 0.9])])], 5.0)
+    assert "±" not in frontier_figure(alone, 0.5).to_json()
 
 
 def crowd(size: int) -> list[ErrorCurve]:
@@ -125,9 +159,9 @@ def test_every_curve_is_named_at_its_end_and_no_name_lies_on_another() -> None:
     assert max(heights) <= figure.layout.height - figure.layout.margin.t - figure.layout.margin.b + 1e-9
 
 
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
 @pytest.mark.parametrize("smoothing", ["none", "laplace"])
-def test_the_leading_clusters_are_those_with_the_largest_terms(smoothing: Smoothing) -> None:
-    kind: PartitionKind = "joint"
+def test_the_leading_clusters_are_those_with_the_largest_terms(kind: PartitionKind, smoothing: Smoothing) -> None:
     comparison = make_comparison()
     name = comparison.candidates[0].name
     part = comparison.partition(kind, name)
@@ -213,6 +247,28 @@ def test_a_score_is_never_shown_bare() -> None:
     assert leaderboard.score_label(once, "mauve") == leaderboard.score_label(CELLS, "mauve")
 
 
+def brackets(figure: go.Figure) -> list[go.Scatter]:
+    return [trace for trace in figure.data if trace.hovertemplate and "tied" in trace.hovertemplate]
+
+
+def test_ties_are_joined_by_a_bracket_and_others_are_not() -> None:
+    (bracket,) = brackets(interval_figure(TIED, "pairwise"))
+    assert min(bracket.y) < 0 < 1 < max(bracket.y)  # it reaches over both rows
+    assert brackets(interval_figure(APART, "pairwise")) == []
+
+
+def test_the_interval_chart_draws_mean_and_interval_of_each_score() -> None:
+    figure = interval_figure(APART, "pairwise")
+    assert [note.text for note in figure.layout.annotations] == [leaderboard.titled(score) for score in SCORES]
+    best = standings(APART)[0].candidate.scores["mauve"]
+    thick, dot = figure.data[:2]
+    reach = (dot.error_x.arrayminus[0], dot.error_x.array[0])
+    assert reach == pytest.approx((best.mean - best.low, best.high - best.mean), abs=1e-15)
+    assert best.sd is not None
+    assert tuple(thick.x) == (best.mean - best.sd, best.mean + best.sd)
+    assert tuple(dot.x) == (best.mean,)
+
+
 def contrast(colour: str, background: str) -> float:
     """Contrast ratio of WCAG 2.1 between two #rrggbb colours."""
 
@@ -266,3 +322,25 @@ def difference(one: str, other: str, sight: str) -> float:
         x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz / [0.9505, 1, 1.089])
         found.append((116 * y - 16, 500 * (x - y), 200 * (y - z)))
     return math.dist(*found)
+
+
+def test_the_human_halves_are_a_row_in_blue_with_a_line_down_to_the_last_candidate() -> None:
+    figure = interval_figure(APART, "pairwise")
+    dots = [trace for trace in figure.data if trace.mode == "markers" and trace.marker.color == HUMAN_COLOUR]
+    assert [(dot.x[0], dot.y[0]) for dot in dots] == [(0.6, -1)] * len(SCORES)
+    lines = [trace for trace in figure.data if trace.mode == "lines" and trace.line.dash == "dot"]
+    assert [(line.x, line.y) for line in lines] == [((0.6, 0.6), (-1, 1.5))] * len(SCORES)
+    assert with_plain_spaces(figure.layout.yaxis.ticktext[-1]) == "human vs. human (n = 3)", "candidates have 5 and 6"
+    assert "<b>human vs. human (n = 3)</b>" in with_plain_spaces(dots[0].hovertemplate)
+    assert not any("human" in label for label in interval_figure(APART, "joint").layout.yaxis.ticktext)
+
+
+def test_human_vs_human_of_as_many_texts_has_no_number() -> None:
+    assert APART.halves is not None
+    halves = replace(APART.halves, source=replace(APART.halves.source, n=6))
+    first, second = (replace(each, source=replace(each.source, n=6)) for each in APART.candidates)
+    equal = replace(APART, halves=halves, candidates=(first, second))
+    assert interval_figure(equal, "pairwise").layout.yaxis.ticktext[-1] == "human vs. human"
+    unequal = replace(equal, candidates=(first, replace(second, source=replace(second.source, n=7))))
+    label = interval_figure(unequal, "pairwise").layout.yaxis.ticktext[-1]
+    assert with_plain_spaces(label) == "human vs. human (n = 6)"

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.gap_table import ledger_rows
+from mauve_core.analysis.gap_table import TOGETHER, ledger_rows
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.figures.gap import LABEL_WIDTH, ledger_figure, what_if_figure
+from mauve_core.figures.gap import LABEL_WIDTH, common_reach, ledger_figure, steps_figure, what_if_figure
 from mauve_core.figures.theme import HUMAN_COLOUR
 from mauve_core.scoring.spread import Estimate
 
@@ -53,6 +53,23 @@ def test_what_the_candidate_adds_has_its_colour_and_what_it_misses_is_blue(rows:
     assert ledger_figure(rows, "misses", colour=COLOUR).data[0].marker.color == HUMAN_COLOUR
 
 
+def test_one_scale_holds_both_directions_and_their_intervals(table: pd.DataFrame) -> None:
+    wide, narrow = ledger_rows(around(table, 0.1, 0.6), "adds", 3), ledger_rows(table, "misses", 6)
+    low, high = common_reach(wide, narrow)
+    figures = [ledger_figure(rows, "adds", colour=COLOUR, reach=(low, high)) for rows in (wide, narrow)]
+    for figure in figures:
+        bars = figure.data[0]
+        assert tuple(figure.layout.xaxis.range) == (low, high)
+        assert (bars.x + bars.error_x.array <= high).all()
+    assert low == 0 < high <= 1
+
+
+def test_a_direction_without_clusters_gives_a_figure_too() -> None:
+    rows = ledger_rows(around(cluster_table([2, 3], [2, 3], 0.5), 0, 0), "adds")
+    assert common_reach(rows) == (0.0, 1.0)
+    assert not ledger_figure(rows, "adds", colour=COLOUR, reach=(0, 1)).data[0].x.any()
+
+
 def test_names_stand_by_the_bar_whole_and_escaped(rows: pd.DataFrame) -> None:
     names = ["", "", "", "ends in a loop: albania, ottoman, collapse", "<b>river</b>", ""]
     figure = ledger_figure(rows, "adds", names, colour=COLOUR)
@@ -80,3 +97,21 @@ def test_a_what_if_shows_both_states_of_every_score_with_intervals() -> None:
         assert now.y[0] > then.y[0]
         assert "± 0.010 over 2 seeds" in with_plain_spaces(now.hovertemplate)
         assert "±" not in then.hovertemplate
+
+
+def test_steps_show_the_list_and_its_spread_as_far_as_it_is_known() -> None:
+    rows = pd.DataFrame(
+        {
+            "step": [0, 1, 2], "cluster": [TOGETHER, 7, 3], "filled": [False, False, True], "closed": [0, 0.5, 0.8],
+            "mauve": [0.5, 0.75, 0.9], "mean": [0.52, 0.7, np.nan], "sd": [0.1, np.nan, np.nan],
+        }
+    )  # fmt: skip
+    figure = steps_figure(rows, "mauve", ["", "", "", "sky", "", "", "", "<i>sea</i>"], COLOUR)
+    seeds, here = figure.data
+    assert list(here.y) == [0.5, 0.75, 0.9]
+    assert list(seeds.y) == [0.52, 0.7]
+    assert list(seeds.error_y.array) == [0.1, 0.0]
+    assert list(figure.layout.xaxis.ticktext) == ["now", "+ 7", "+ 3"]
+    assert here.text[0] == "As it is"
+    assert here.text[1] == "+ &lt;i&gt;sea&lt;/i&gt; · 7"
+    assert figure.layout.shapes[0].y0 == 1.0, "MAUVE of equal sides"

@@ -13,7 +13,7 @@ from mauve_app.components.markup import escaped
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures import judgments as figures
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
-from mauve_core.judgments import Correlation, Indicator, Ranking, Rating, correlations, rank
+from mauve_core.judgments import Correlation, Indicator, Player, Ranking, Rating, correlations, rank
 from mauve_core.numerics.statistics.rank_correlation import WorstCase
 
 QUESTION = "interesting"
@@ -42,6 +42,12 @@ def placed() -> Ranking:
     return ranked(ratings, ["human", *CANDIDATES])
 
 
+@pytest.fixture(scope="module")
+def unlimited() -> Ranking:
+    """Humans never lost; ``second`` was never compared."""
+    return ranked(won("human", "first", 6), ["human", *CANDIDATES])
+
+
 def dots(figure: go.Figure, axis: str = "x") -> dict[str, go.Scatter]:
     return {trace.meta: trace for trace in figure.data if trace.meta and trace.xaxis == axis}
 
@@ -60,6 +66,13 @@ def test_the_frame_has_the_scores_of_the_closed_form(placed: Ranking) -> None:
     assert (frame["score"] < frame["high"]).all()
 
 
+def test_groups_are_named_where_there_are_several() -> None:
+    ratings = won("human", "first", 3) + won("first", "human", 2, 10) + won("second", "third", 3, 20)
+    ranking = ranked(ratings + won("third", "second", 2, 30), ["human", "first", "second", "third"])
+    shown = figures.shown_ranking(figures.ranking_frame(ranking), str)
+    assert sorted(shown["Group"]) == ["1", "1", "2", "2"]
+
+
 def test_the_figure_draws_scores_and_intervals_in_the_styles_of_the_run(placed: Ranking) -> None:
     drawn = dots(figures.ranking_figure({QUESTION: placed}, QUESTION, CANDIDATES))
     lines = [
@@ -74,6 +87,28 @@ def test_the_figure_draws_scores_and_intervals_in_the_styles_of_the_run(placed: 
     assert drawn["human"].marker.color == HUMAN_COLOUR
     for index, name in enumerate(CANDIDATES):
         assert (drawn[name].marker.color, drawn[name].marker.symbol) == candidate_style(index)[::2]
+
+
+def test_what_has_no_limit_or_no_place_is_drawn_as_such(unlimited: Ranking) -> None:
+    human, first = (next(p for p in unlimited.players if p.name == name) for name in ("human", "first"))
+    assert (human.score, first.score) == (math.inf, -math.inf)
+    figure = figures.ranking_figure({QUESTION: unlimited}, QUESTION, CANDIDATES)
+    low, high = figure.layout.xaxis.range
+    drawn = dots(figure)
+    assert set(drawn) == {"human", "first"}
+    assert drawn["human"].marker.symbol == "circle-open"
+    assert low < drawn["first"].x[0] < 0 < drawn["human"].x[0] < high
+    words = [trace for trace in figure.data if trace.mode == "text"]
+    assert [trace.text[0] for trace in words] == [figures.NOT_PLACED]
+    assert all(math.isfinite(x) for trace in figure.data for x in trace.x)
+
+
+def test_an_end_without_limit_gets_an_arrow(placed: Ranking) -> None:
+    first: Player = dataclasses.replace(placed.players[0], high=math.inf)
+    figure = figures.ranking_figure({QUESTION: dataclasses.replace(placed, players=(first,))}, QUESTION, CANDIDATES)
+    arrows = [trace for trace in figure.data if str(trace.marker.symbol).startswith("triangle-")]
+    assert [arrow.marker.symbol for arrow in arrows] == ["triangle-right"]
+    assert first.score < arrows[0].x[0] < figure.layout.xaxis.range[1]
 
 
 def test_names_from_files_are_escaped_in_the_figure(placed: Ranking) -> None:
@@ -106,3 +141,15 @@ def test_a_bound_is_never_called_exact() -> None:
     frame = figures.correlation_frame([row], {"x": Indicator({})}, QUESTION)
     (label,) = figures.shown_correlations(frame, str)["Worst case within 1 sd"]
     assert with_plain_spaces(label) == "bound: −0.20 to +0.41"
+
+
+def test_an_undefined_correlation_has_a_note_in_place_of_a_number() -> None:
+    row = Correlation("x", None, None, 2, "Too few.")
+    shown = figures.shown_correlations(figures.correlation_frame([row], {"x": Indicator({})}, QUESTION), str)
+    assert shown.iloc[0].tolist() == ["**x** ↑", "–", "– no sd", "2", "Too few."]
+
+
+def test_few_candidates_are_called_few() -> None:
+    assert "n = 4" in figures.few_candidates(4)
+    assert "24 orders" in figures.few_candidates(4)
+    assert figures.few_candidates(figures.FEW) == ""

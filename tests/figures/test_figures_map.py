@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from mauve_core.figures.map import COLOURINGS, map_figure
 from mauve_core.figures.map_data import Points, colour_of, stratified_sample
-from mauve_core.figures.theme import HUMAN_COLOUR
+from mauve_core.figures.map_layers import REGIONS
+from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
+from mauve_core.numerics.statistics.density import region_probabilities
 
 SIZES = (40, 30, 20)
 N = sum(SIZES)
@@ -70,6 +72,18 @@ def test_log_ratio_is_signed_and_cut_at_the_end_of_the_scale(points: Points) -> 
     assert dict(zip(bars[0].marker.colorbar.tickvals, bars[0].marker.colorbar.ticktext, strict=True))[2] == "4:1"
 
 
+def test_the_outline_and_what_it_holds(points: Points) -> None:
+    inside = points.xy[:, 0] > 0
+    figure = map_figure(points, np.arange(N), outline=[(0, 0), (1.5, 0), (0, 2)], inside=inside)
+    assert figure.layout.shapes[0].path == "M0,0L1.5,0L0,2Z"
+    for trace in scatters(figure):
+        own = trace.customdata[:, 0].astype(int)
+        np.testing.assert_array_equal(own[trace.selectedpoints], own[inside[own]])
+    plain = map_figure(points, np.arange(N))
+    assert len(plain.layout.shapes) == 0
+    assert all(trace.selectedpoints is None for trace in scatters(plain))
+
+
 def test_a_hostile_name_is_escaped(points: Points) -> None:
     for colouring in COLOURINGS:
         text = map_figure(points, np.arange(N), colouring=colouring, candidate="<b>b</b>").to_json()  # type: ignore[arg-type]
@@ -91,6 +105,19 @@ def test_costs_have_the_candidates_colour_where_it_adds_and_blue_where_it_misses
     assert list(bar.ticktext) == ["50% missed", "0", "50% added"]
 
 
+@pytest.mark.parametrize("colouring", ["log_ratio", "cost"])
+def test_a_scale_begins_with_the_candidates_colour_only_if_no_other_is_drawn(points: Points, colouring: str) -> None:
+    for drawn, first in (
+        (points.source != 1, colour_of(points.names, 2)),
+        (points.source == 0, colour_of(points.names, 2)),
+        (points.source >= 0, MODEL_COLOUR),
+    ):
+        figure = map_figure(points, np.flatnonzero(drawn), colouring=colouring, candidate="<b>b</b>")  # type: ignore[arg-type]
+        scales = [trace.marker.colorscale for trace in figure.data if trace.marker.colorscale is not None]
+        assert {scale[0][1] for scale in scales} == {first}
+        assert {scale[-1][1] for scale in scales} == {HUMAN_COLOUR}
+
+
 def test_sample_is_all_or_stratified() -> None:
     source = np.repeat(np.arange(3), [6000, 3000, 1]).astype(np.int16)
     everything = np.ones(source.size, dtype=bool)
@@ -101,6 +128,24 @@ def test_sample_is_all_or_stratified() -> None:
     np.testing.assert_array_equal(sample, stratified_sample(source, everything, 900))
     hidden = source != 0
     assert set(source[stratified_sample(source, hidden, 100)]) == {1, 2}
+
+
+def test_a_sample_lies_over_the_density_of_all(points: Points) -> None:
+    figure = map_figure(points, np.arange(10), density=np.ones(N, dtype=bool))
+    heat = figure.data[0]
+    assert heat.type == "heatmap"
+    assert np.expm1(heat.z.astype(float)).sum() == pytest.approx(N, rel=1e-5)  # log(1 + count) travels as float32
+
+
+def test_lines_of_density_are_those_of_all_texts_of_a_source(points: Points) -> None:
+    figure = map_figure(points, np.arange(10), regions=(0, 1))
+    lines = [trace for trace in figure.data if trace.type == "contour"]
+    assert [trace.line.color for trace in lines] == [HUMAN_COLOUR, colour_of(points.names, 1)]
+    for index, trace in enumerate(lines):
+        own = points.xy[points.source == index]
+        np.testing.assert_allclose(trace.z, region_probabilities(own, trace.x, trace.y), atol=1e-6)
+        shares = np.arange(trace.contours.start, trace.contours.end + 1e-9, trace.contours.size)
+        np.testing.assert_allclose(shares, REGIONS)
 
 
 def test_hovers_show_the_text_in_lines_and_escaped(points: Points) -> None:

@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import math
 
+import plotly.graph_objects as go
+import pytest
+
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.text_measures import Measurements, Row, Value
-from mauve_core.figures.measures import measures_frame, panels_figure, plane_figure, plane_frame, ranking_frame
-from mauve_core.figures.theme import HUMAN_COLOUR
+from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.experiments.text_measures import Measurements, Row, Value, measure_title
+from mauve_core.figures.measures import (
+    interval_label,
+    measures_frame,
+    panels_figure,
+    plane_figure,
+    plane_frame,
+    ranking_frame,
+    value_label,
+    value_of,
+)
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
 
 NASTY = '<img src=x onerror="alert(1)">'
 ORDER = ["near", NASTY, "far"]
@@ -39,6 +52,10 @@ MEASURED = Measurements(
 )
 
 
+def dots(figure: go.Figure, candidate: str) -> list[go.Scatter]:
+    return [trace for trace in figure.data if trace.mode == "markers" and trace.meta == candidate]
+
+
 def test_the_frame_holds_every_number_in_the_runs_order() -> None:
     frame = measures_frame(MEASURED, ORDER)
     assert frame["measure"].tolist() == [name for name in MEASURED.measures for _ in ORDER]
@@ -68,6 +85,31 @@ def test_the_smallest_gap_comes_first_and_overlapping_ones_share_a_rank() -> Non
     assert ranking_frame(MEASURED, "repetition", ORDER)["rank"].tolist() == [1, 2, 3]
 
 
+def test_without_a_gap_there_is_no_rank() -> None:
+    frame = ranking_frame(MEASURED, "sparsemax", ORDER)
+    assert frame["rank"].tolist() == [0, 0, 0]
+    assert frame["candidate"].tolist() == ORDER
+    assert not frame["tied"].any()
+
+
+def test_a_panel_draws_value_and_interval_of_every_candidate_in_its_style() -> None:
+    figure = panels_figure(MEASURED, ORDER)
+    shown = dots(figure, "far")
+    assert len(shown) == 3
+    for dot, measure in zip(shown, MEASURED.measures, strict=True):
+        row = MEASURED.row(measure, "far")
+        assert row is not None
+        assert row.model is not None
+        assert row.model.low is not None
+        assert row.model.high is not None
+        assert tuple(dot.x) == (row.model.value,)
+        assert tuple(dot.y) == (ORDER.index("far"),)
+        reach = (dot.error_x.arrayminus[0], dot.error_x.array[0])
+        assert reach == pytest.approx((row.model.value - row.model.low, row.model.high - row.model.value), abs=1e-15)
+        style = candidate_style(ORDER.index("far"))
+        assert (dot.marker.color, dot.marker.symbol) == (style.colour, style.symbol)
+
+
 def test_the_human_value_is_a_blue_line_with_its_interval() -> None:
     figure = panels_figure(MEASURED, ORDER)
     lines = [trace for trace in figure.data if trace.meta == HUMAN]
@@ -86,3 +128,43 @@ def test_names_from_files_are_escaped() -> None:
         assert "<img" not in figure.to_json().replace("\\u003c", "<")
         assert "<b>no" not in figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">"), "nor a note"
         assert "&lt;img" in figure.to_json().replace("\\u003c", "<").replace("\\u0026", "&")
+
+
+def test_two_measures_in_a_plane_with_the_human_side() -> None:
+    frame = plane_frame(MEASURED, "repetition", "distinct", ORDER)
+    assert frame["source"].tolist() == [HUMAN, *ORDER]
+    human = frame.iloc[0]
+    assert (human["x"], human["y_low"]) == (HUMAN_REPETITION.value, HUMAN_DISTINCT.low)
+    figure = plane_figure(frame, "repetition", "distinct", ORDER)
+    (cross,) = [trace for trace in figure.data if trace.meta == HUMAN]
+    assert (cross.x[0], cross.y[0], cross.marker.symbol, cross.marker.color) == (0.02, 0.9, "cross", HUMAN_COLOUR)
+    (far,) = [trace for trace in figure.data if trace.meta == "far"]
+    assert (far.x[0], far.y[0]) == (0.5, 0.2)
+    assert far.error_x.array[0] == pytest.approx(0.02, abs=1e-15)
+    assert far.error_y.arrayminus[0] == pytest.approx(0.02, abs=1e-15)
+    assert figure.layout.xaxis.title.text == measure_title("repetition")
+    guides = {(shape.x0, shape.y0) for shape in figure.layout.shapes}
+    assert (0.02, 0) in guides
+    assert (0, 0.9) in guides
+
+
+def test_the_plane_leaves_out_who_lacks_one_of_the_two() -> None:
+    frame = plane_frame(MEASURED, "sparsemax", "distinct", ORDER)
+    assert frame["source"].tolist() == [NASTY, "far"]  # no T(P) of one, so no human side; "near" is not defined
+    assert all(trace.meta != HUMAN for trace in plane_figure(frame, "sparsemax", "distinct", ORDER).data)
+
+
+def test_missing_values_and_intervals_are_said() -> None:
+    assert value_label(None) == "–"
+    assert with_plain_spaces(value_label(Value(2.0))) == "2.000 ± ?"
+    assert interval_label(None) == interval_label(Value(2.0)) == ""
+    value = Value(14.5312, 0.4231, 13.684, 15.3784)
+    assert with_plain_spaces(f"{value_label(value)}, {interval_label(value)}") == "14.53 ± 0.42, 13.68 to 15.38"
+
+
+def test_a_value_is_read_from_a_row_as_it_was_put_there() -> None:
+    frame = measures_frame(MEASURED, ORDER)
+    for _, row in frame.iterrows():
+        found = MEASURED.row(row["measure"], row["candidate"])
+        assert found is not None
+        assert tuple(value_of(row, name) for name in ("model", "human", "gap")) == (found.model, found.human, found.gap)

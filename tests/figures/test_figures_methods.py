@@ -6,14 +6,25 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable, method_standings
+from mauve_core.cli.methods import agreement_table, scores_table
+from mauve_core.experiments.methods import (
+    Method,
+    MethodResult,
+    MethodScore,
+    MethodTable,
+    disagreements,
+    method_standings,
+)
+from mauve_core.figures.agreement import agreement_figure, agreement_frame, disagreements_frame
 from mauve_core.figures.method_tests import LEVEL, about_tests, p_values_of
-from mauve_core.figures.methods import scores_frame
-from mauve_core.figures.sampling import texts_figure, texts_frame
-from mauve_core.figures.theme import Style
+from mauve_core.figures.methods import bump_figure, scores_frame
+from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_figure, texts_frame
+from mauve_core.figures.theme import NEUTRAL_COLOUR, SIGNED_SCALE, Style
+from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
 from mauve_core.scoring.tables import rank_label
 from mauve_core.scoring.ties import overlap, shared_ranks
@@ -40,13 +51,53 @@ CLASSIFIER = result(Method("classifier"), score(0.7, None), score(0.8, None), sc
 TABLE = MethodTable((PUBLISHED, FRONTIER, CLASSIFIER))
 
 
-@pytest.mark.parametrize("centres", [(0.9, 0.885, 0.881), (0.9, 0.8, 0.7)])
+def bars(figure: go.Figure, kind: str) -> set[tuple[float, float, float]]:
+    """Column, upper and lower end of each bar."""
+    (trace,) = [trace for trace in figure.data if trace.meta == kind]
+    corners = list(zip(trace.x, trace.y, strict=True))
+    return {(x, high, low) for (x, high), (_, low) in zip(corners[::3], corners[1::3], strict=True)}
+
+
+def test_places_follow_closeness_whichever_way_a_method_counts() -> None:
+    assert [(item.candidate, item.place) for item in method_standings(PUBLISHED, ORDER[1:], None)] == [
+        (NASTY, 1),
+        ("b", 2),
+        ("c", 3),
+    ]
+    assert [item.candidate for item in method_standings(FRONTIER, ORDER[1:], None)] == ["b", "c", NASTY]
+    assert [item.candidate for item in method_standings(CLASSIFIER, ORDER[1:], None)] == ["c", "b", NASTY]
+    infinite = result(Method(summary="forward-kl"), score(math.inf, None), score(2.0), score(1.0))
+    assert [item.candidate for item in method_standings(infinite, ORDER[1:], None)] == ["c", "b", NASTY]
+
+
+def test_equal_values_stand_in_the_runs_order_and_are_joined() -> None:
+    level = result(Method(), score(0.5), score(0.5), score(0.5))
+    assert [(item.candidate, item.joined, item.label) for item in method_standings(level, ORDER[1:], None)] == [
+        (NASTY, "", "1="),
+        ("b", "overlap", "1="),
+        ("c", "overlap", "1="),
+    ]
+
+
+@pytest.mark.parametrize("centres", [(0.9, 0.885, 0.87), (0.9, 0.885, 0.881), (0.9, 0.85, 0.84), (0.9, 0.8, 0.7)])
 def test_ranks_are_shared_where_intervals_overlap(centres: tuple[float, ...]) -> None:
     found = method_standings(result(Method(), *map(score, centres)), ORDER[1:], None)
     expected = shared_ranks([(value - 0.01, value + 0.01) for value in centres], overlap)
     assert [(item.rank, item.tied) for item in found] == expected
     assert [item.label for item in found] == [rank_label(*pair) for pair in expected]
     assert [bool(item.joined) for item in found] == [item.rank < item.place for item in found]
+
+
+def test_a_place_without_an_interval_has_a_question_mark() -> None:
+    assert [item.label for item in method_standings(CLASSIFIER, ORDER[1:], None)] == ["1?", "2?", "3?"]
+
+
+def test_groups_are_joined_where_intervals_share_a_point_or_are_not_there() -> None:
+    figure = bump_figure(TABLE, ORDER, None)
+    assert bars(figure, "one rank") == {(0, 2, 3)}  # 0.8 and 0.785, each +- 0.01
+    assert bars(figure, "unknown") == {(2, 1, 2), (2, 2, 3)}
+    apart = replace(PUBLISHED, scores={**PUBLISHED.scores, "c": score(0.775)})
+    assert bars(bump_figure(MethodTable((apart,)), ORDER, None), "one rank") == set()
 
 
 def test_the_frame_holds_every_number_and_the_ceiling() -> None:
@@ -96,7 +147,25 @@ def test_p_values_are_corrected_for_all_tests_of_the_table() -> None:
     assert frame["p_value"].notna().sum() == 6
 
 
-@pytest.mark.parametrize("permutations", [118, 119])
+def test_the_command_line_stars_what_is_left_after_the_correction() -> None:
+    printed = scores_table(TESTED, None)
+    assert [label in printed for label in ("(p 0.001*)", "(p 0.015*)", "(p 0.5)")] == [True] * 3
+    assert "*: at most 0.05 after Holm's correction for all 6 tests." in printed
+    assert "Holm" not in scores_table(TABLE, None)
+
+
+def test_what_a_test_cannot_say_is_said() -> None:
+    assert about_tests(TABLE) == ""
+    assert about_tests(MethodTable((CLASSIFIER,), {"permutations": 99})).startswith("P = Q was not tested")
+    about = about_tests(TESTED)
+    assert "by 999 permutations" in about
+    assert "cannot be below 0.001. None of the 6 p-values is corrected" in about
+    assert "there is no star" not in about
+    alone = MethodTable((replace(PUBLISHED, scores={"b": replace(score(0.5), p_value=0.2)}),), {"permutations": 99})
+    assert about_tests(alone).endswith("it cannot be below 0.01.")
+
+
+@pytest.mark.parametrize("permutations", [19, 59, 118, 119, 120])
 def test_too_few_permutations_for_any_star_are_said(permutations: int) -> None:
     least = 1 / (permutations + 1)
     table = MethodTable(
@@ -106,6 +175,48 @@ def test_too_few_permutations_for_any_star_are_said(permutations: int) -> None:
     assert starred == (permutations >= 119)  # 6 tests at 0.05 together: 120 values of p or more
     assert starred == ("119 would allow one" not in about_tests(table))
     assert LEVEL == 0.05
+
+
+def test_the_grid_holds_the_correlations() -> None:
+    assert len(agreement_table(TABLE).splitlines()) == 1 + len(TABLE.results)
+    two = [replace(each, scores={name: each.scores[name] for name in ORDER[1:3]}) for each in TABLE.results]
+    assert agreement_table(replace(TABLE, results=tuple(two))) == ""
+    figure = agreement_figure(TABLE)
+    grid, numbers = figure.data
+    assert np.array_equal(np.asarray(grid.z), TABLE.agreement())
+    # Places 1 2 3, 3 1 2 and 3 2 1: Spearman is 1 - sum of squared differences / 4.
+    assert {(x, y): text for x, y, text in zip(numbers.x, numbers.y, numbers.text, strict=True)} == {
+        **{(place, place): "1.00" for place in range(3)},
+        **{(0, 1): "−0.50", (1, 0): "−0.50", (0, 2): "−1.00", (2, 0): "−1.00", (1, 2): "0.50", (2, 1): "0.50"},
+    }
+    assert (grid.zmin, grid.zmax) == (-1, 1)
+    assert [list(stop) for stop in grid.colorscale] == [list(stop) for stop in SIGNED_SCALE]
+    assert figure.layout.yaxis.ticktext[1] == "k-means · Frontier integral  2"
+    assert grid.customdata[0][1] == "k-means · MAUVE<br>k-means · Frontier integral<br>Spearman −0.50"
+    frame = agreement_frame(TABLE)
+    assert frame.columns.tolist() == ["method", "title", "kmeans", "kmeans:summary=frontier-integral", "classifier"]
+    assert np.array_equal(frame.iloc[:, 2:].to_numpy(), TABLE.agreement())
+
+
+def test_a_method_that_puts_all_level_has_dashes() -> None:
+    level = MethodTable((PUBLISHED, result(Method("classifier"), score(0.5), score(0.5), score(0.5))))
+    numbers = agreement_figure(level).data[1]
+    assert list(numbers.text) == ["1.00", "–", "–", "–"]
+    assert set(numbers.textfont.color[1:]) == {NEUTRAL_COLOUR}
+
+
+def test_what_is_ranked_otherwise_is_listed_with_a_reason() -> None:
+    frame = disagreements_frame(TABLE, None)
+    assert len(frame) == len(disagreements(TABLE, None)) == 5
+    first = frame.iloc[0]
+    assert (first["method"], first["closer"], first["farther"], first["told_apart"]) == (
+        "kmeans:summary=frontier-integral",
+        "b",
+        NASTY,
+        True,
+    )
+    assert set(frame["method"][~frame["told_apart"]]) == {"classifier"}
+    assert disagreements_frame(MethodTable((PUBLISHED,)), None).columns.tolist() == frame.columns.tolist()
 
 
 P, Q = np.array([40, 25, 20, 10, 5, 0, 3, 7]), np.array([20, 35, 10, 20, 1, 4, 15, 5])
@@ -133,3 +244,25 @@ def test_errors_against_n_are_drawn_as_measured() -> None:
     assert frame["mean"].tolist() == advice.curve.mean.tolist()
     assert frame["promised"].tolist() == advice.promised.tolist()
     assert set(frame["replicates"]) == {50}
+
+
+def test_errors_against_k_are_drawn_with_the_loss_and_their_sum() -> None:
+    advice = recommend_clusters([merged(P, Q, k) for k in (2, 4, 8)], replicates=50)
+    figure = clusters_figure(advice, 8, STYLE)
+    lines = [trace for trace in figure.data if trace.mode == "lines+markers"]
+    assert [tuple(trace.x) for trace in lines] == [(2, 4, 8)] * 3
+    for trace, values in zip(lines, (advice.curve.mean, advice.loss, advice.total), strict=True):
+        assert np.array_equal(trace.y, values)
+    (best,) = [trace for trace in figure.data if trace.meta == "best"]
+    assert (best.x[0], best.y[0]) == (advice.k, advice.total.min())
+    (guide,) = figure.layout.shapes
+    assert guide.x0 == 8
+    assert tuple(figure.layout.xaxis.ticktext) == ("2", "4", "8")
+    frame = clusters_frame(advice)
+    assert frame["total"].tolist() == (frame["mean"] + frame["loss"]).tolist()
+
+
+def test_a_target_that_is_met_already_has_no_star() -> None:
+    advice = recommend_texts(P, Q, replicates=50)
+    advice = replace(advice, target=advice.error, needed_n=advice.n, needed_m=advice.m)
+    assert not [trace for trace in texts_figure(advice, STYLE).data if trace.meta == "needed"]

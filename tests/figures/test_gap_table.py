@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, step_rows
+from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels, step_rows
 from mauve_core.base.config import HUMAN
 from mauve_core.numerics.divergences.greedy import Step, greedy
 from mauve_core.numerics.divergences.kl import frontier_integral
@@ -55,6 +55,24 @@ def test_both_directions_add_up_to_the_frontier_integral(
         others = np.setdiff1d(own, single["cluster"])
         assert others.size == 0 or single["cost"].min() >= table["cost"][others].max()
         assert (rows["share"] >= 0).all()
+
+
+def test_the_rest_of_a_direction_is_one_row() -> None:
+    table = costed([5, 5, 1, 1, 1, 7, 4], [1, 1, 4, 5, 6, 3, 4])
+    rows = ledger_rows(table, "adds", 2)
+    assert rows["cluster"].tolist() == [4, 3, TOGETHER]
+    assert row_labels(rows, ["a", "b", "c", "d", "e"]) == ["e · 4", "d · 3", "1 more"]
+    assert rows["low"].tolist()[:2] == [0.04, 0.03]
+    assert rows["high"].tolist()[:2] == [0.08, 0.06]
+    assert rows["low"].isna().tolist() == [False, False, True]
+    np.testing.assert_allclose(rows["cost"][2], table["cost"][2])
+    missed = ledger_rows(table, "misses", 2)
+    assert missed["cluster"].tolist() == [0, 1, TOGETHER]
+    np.testing.assert_allclose(missed["share"][2], table["cost_share"][5])
+
+
+def test_a_direction_without_clusters_has_no_rows() -> None:
+    assert ledger_rows(costed([2, 3], [2, 3]), "adds").empty
 
 
 def partition(seed: int, human: list[int], model: list[int], k: int) -> Partition:

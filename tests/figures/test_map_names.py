@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from mauve_core.figures import map_names
 from mauve_core.figures.map_names import placed_names
 
 PIXELS = np.array([100.0, 100.0])
@@ -15,3 +17,16 @@ def test_names_are_whole_and_escaped() -> None:
     lines = placed["text"].split("<br>")
     assert len(lines) > 2
     assert " ".join(lines) == "&lt;b&gt;bold&lt;/b&gt; &amp; a name that needs several lines, and every word of it"
+
+
+@pytest.mark.parametrize("k", [1, 5, 40])
+def test_a_name_stands_at_the_median_of_its_texts(k: int) -> None:
+    rng = np.random.default_rng(k)
+    xy, cluster = rng.normal(size=(300, 2)).astype(np.float32), rng.integers(-1, k, 300).astype(np.int32)
+    cluster[cluster == 3] = -1
+    middles, sizes = map_names._middles(xy, cluster, k + 2)
+    for number in range(k + 2):
+        own = xy[cluster == number]
+        assert sizes[number] == len(own)
+        expected = np.median(own, axis=0).astype(np.float64) if len(own) else [np.nan, np.nan]
+        np.testing.assert_array_equal(middles[number], expected)

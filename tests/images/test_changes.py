@@ -14,7 +14,7 @@ from scipy.ndimage import gaussian_filter
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.kinds import parse_perturbation
 from mauve_core.images import changes
-from mauve_core.images.perturbing import Alteration
+from mauve_core.images.perturbing import PERTURBATIONS, Alteration
 
 SPECS = (
     *("jpeg-30", "blur-2", "noise-25", "resize-nearest", "resize-bilinear", "resize-bicubic", "resize-lanczos"),
@@ -55,12 +55,17 @@ def test_a_change_gives_rgb_again_and_depends_on_nothing_else(spec: str) -> None
     assert after(spec, scene(8, 9)).mode == "RGB"  # of the smallest images
 
 
+def test_every_perturbation_is_among_those_tested() -> None:
+    assert {parse_perturbation(spec).kind.name for spec in SPECS} == PERTURBATIONS.keys() - {"none"}
+
+
 @pytest.mark.parametrize(
     "specs",
     [
         ("jpeg-95", "jpeg-60", "jpeg-20", "jpeg-3"),
         ("blur-0.7", "blur-2", "blur-6"),
         ("noise-2", "noise-20", "noise-60"),
+        ("occlude-0.1", "occlude-0.4", "occlude-0.9"),
     ],
 )
 def test_more_of_a_change_is_farther_from_the_original(specs: tuple[str, ...]) -> None:
@@ -117,7 +122,13 @@ def test_pixels_are_moved_or_kept(spec: str, expected: Callable[[np.ndarray], np
     np.testing.assert_array_equal(np.asarray(after(spec, scene())), expected(np.asarray(scene())))
 
 
-@pytest.mark.parametrize("degrees", [1, 123.4])
+def test_gray_keeps_the_brightness() -> None:
+    found = numbers(after("gray", scene()))
+    luma = numbers(scene()) @ [0.299, 0.587, 0.114]
+    assert np.abs(found - luma[..., None]).max() <= 1
+
+
+@pytest.mark.parametrize("degrees", [1, 90, 123.4, 240, 359])
 def test_hues_turn_as_colorsys_turns_them(degrees: float) -> None:
     corners = [(r, g, b) for r in (0, 100, 255) for g in (0, 100, 255) for b in (0, 100, 255)]
     image = Image.fromarray(np.array([*corners, *np.asarray(scene()).reshape(-1, 3)[:200]], dtype=np.uint8)[None])
@@ -140,13 +151,43 @@ def test_a_square_is_covered_and_nothing_else() -> None:
     assert len(places) > 4
 
 
+def test_an_image_too_long_for_jpeg_is_refused() -> None:
+    with pytest.raises(InputError, match="too long for JPEG"):
+        after("jpeg-30", Image.new("RGB", (65_501, 8)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "canonical", "title"),
+    [
+        ("jpeg-30", "jpeg-30", "JPEG, quality 30"),
+        (" blur-3.0@0.50", "blur-3@0.5", "Blurred, 3 pixels, 50% of images"),
+        ("noise-1e1", "noise-10", "Noise, 10 of 255 levels"),
+        ("resize-lanczos", "resize-lanczos", "Resized, lanczos"),
+        ("crop-0.80", "crop-0.8", "Cropped, 0.8 of each side kept"),
+        ("hue-90", "hue-90", "Hue turned, 90°"),
+        ("gray@0", "gray@0", "Gray, 0% of images"),
+    ],
+)
+def test_names_are_read_and_written(spec: str, canonical: str, title: str) -> None:
+    found = parse_perturbation(spec)
+    assert (found.spec, found.title) == (canonical, title)
+    assert parse_perturbation(canonical) == found
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
+        ("jpeg", r"jpeg-QUALITY@share of images \(QUALITY: a whole number from 1 to 100\)"),
         ("jpeg-0", "from 1 to 100.*quality=0"),
+        ("jpeg-30.5", "a whole number"),
         ("jpeg-30:quality=20", "cannot be read"),
+        ("blur--1", "above 0, up to 100 pixels"),
         ("blur-nan", "above 0, up to 100 pixels"),
+        ("noise-x", "not a number"),
+        ("crop-1", "above 0 and below 1"),
+        ("hue-360", "above 0 and below 360"),
         ("gray-1", "No perturbation of that name.*crop-SHARE, gray, flip"),
+        ("resize-cubic", "resize-bicubic"),
         ("flip@1.5", "The share of images is not usable"),
     ],
 )

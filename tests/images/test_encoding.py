@@ -10,7 +10,7 @@ import pytest
 
 from mauve_core import read_corpus
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.corpus import Corpus
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
@@ -69,3 +69,10 @@ def test_a_changed_image_is_refused(corpus: Corpus) -> None:
     shutil.copy(Path(corpus.origin) / corpus.ids[0], Path(corpus.origin) / corpus.ids[3])
     with pytest.raises(InputError, match="has changed since it was read"):
         ImageEncoder(CONFIG).encode(corpus)
+
+
+def test_settings_of_texts_are_refused() -> None:
+    with pytest.raises(InputError, match="max_tokens does not apply to images"):
+        ImageEncoder(EncoderConfig(model="pixels", max_tokens=5))
+    with pytest.raises(ModelUnavailableError, match="does not encode images"):
+        ImageEncoder(EncoderConfig())

@@ -8,16 +8,20 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mauve_core import compare, read_corpus
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_at
-from mauve_core.corpus.media import SIDES, Media, Thumbnails
+from mauve_core.corpus.media import MOST_BYTES, SIDES, Media, Thumbnails
 from mauve_core.images.decoding import decode
 from mauve_core.images.properties import PROPERTIES
 from mauve_core.images.thumbnails import thumbnail
+from mauve_core.scoring.result import Comparison
+from mauve_core.store import RunStore
 from tests.images.made import draw_images
 
 N = {"human": 24, "dark": 20}
@@ -30,6 +34,16 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Corpus]:
         name: read_corpus(draw_images(root / name, n, seed=index, light=0.6 - 0.3 * index), name=name)
         for index, (name, n) in enumerate(N.items())
     }
+
+
+def features_of(corpora: dict[str, Corpus]) -> dict[str, NDArray[np.float64]]:
+    return {name: corpus.metadata[list(PROPERTIES)[2:]].to_numpy() for name, corpus in corpora.items()}
+
+
+@pytest.fixture(scope="module")
+def comparison(corpora: dict[str, Corpus]) -> Comparison:
+    others = {name: corpus for name, corpus in corpora.items() if name != "human"}
+    return compare(corpora["human"], others, features=features_of(corpora), k=3, seeds=2, draw_map=False)
 
 
 def media_of(corpus: Corpus) -> Media:
@@ -62,6 +76,25 @@ def test_what_a_path_holds_is_recognized(tmp_path: Path, make: Callable[[Path], 
     assert kind_at(make(draw_images(tmp_path / "a", 3))).name == kind
 
 
+def test_a_folder_with_more_texts_than_images_holds_texts(tmp_path: Path) -> None:
+    folder = draw_images(tmp_path / "a", 2)
+    for number in range(3):
+        (folder / f"{number}.txt").write_text("words")
+    assert kind_at(folder).name == "text"
+
+
+def test_images_have_no_fields(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds images, which have no fields.*text_field"):
+        read_corpus(draw_images(tmp_path / "a", 2), text_field="story")
+
+
+def test_selected_images_keep_their_pictures_and_digests(corpora: dict[str, Corpus]) -> None:
+    corpus = corpora["human"]
+    taken = corpus.take([5, 2])
+    assert media_of(taken).picture(0, 96) == media_of(corpus).picture(5, 96)
+    assert taken.digest != corpus.digest == corpus.take(np.arange(len(corpus))).digest
+
+
 def test_the_digest_is_that_of_the_images_not_of_their_names(corpora: dict[str, Corpus]) -> None:
     corpus = corpora["human"]
     other = media_of(corpus)
@@ -86,6 +119,21 @@ def test_sides_of_different_kinds_are_refused(corpora: dict[str, Corpus]) -> Non
         compare(corpora["human"], {"text": [f"text {i}" for i in range(30)]}, features={})
 
 
+def test_a_comparison_of_images_is_stored_and_moved(
+    comparison: Comparison, corpora: dict[str, Corpus], tmp_path: Path
+) -> None:
+    assert [source.kind for source in comparison.sources] == ["image", "image"]
+    assert comparison.words.reference_items == "real images"
+    store, other = RunStore(tmp_path / "one"), RunStore(tmp_path / "two")
+    run = store.save("photos", comparison, corpora, features_of(corpora))
+    archive = store.export(run.id, tmp_path)
+    moved = other.load(other.import_(archive).id)
+    for name, corpus in corpora.items():
+        found = media_of(moved.corpora[name])
+        assert found.digests == media_of(corpus).digests
+        assert all(found.picture(i, side) == media_of(corpus).picture(i, side) for i in (0, 7) for side in SIDES)
+
+
 def repacked(path: Path, change: Callable[[dict[str, bytes]], object], how: int = zipfile.ZIP_STORED) -> None:
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -101,7 +149,9 @@ def set_first(members: dict[str, bytes], data: bytes) -> None:
 
 CHANGES: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
     "missing": (lambda members: members.pop(min(members)), "missing or unexpected thumbnails"),
+    "more": (lambda members: members.update({"a.html": b"<script>"}), "missing or unexpected thumbnails: a.html"),
     "no picture": (lambda members: set_first(members, b"<svg onload=alert(1)>"), "no WebP"),
+    "too long": (lambda members: set_first(members, b"x" * (MOST_BYTES + 1)), "more than 400,000 bytes"),
     "too large": (lambda members: set_first(members, members[max(members)]), "larger than its name says"),
 }
 
@@ -129,3 +179,20 @@ def test_packed_thumbnails_are_refused(tmp_path: Path) -> None:
     repacked(tmp_path / "t.zip", lambda members: None, zipfile.ZIP_DEFLATED)
     with pytest.raises(InputError, match="packed"):
         Thumbnails(tmp_path / "t.zip").require_usable(["0" * 64])
+
+
+@pytest.mark.parametrize("damage", ["gone", "another", "cut"])
+def test_a_run_whose_thumbnails_are_damaged_says_so(
+    comparison: Comparison, corpora: dict[str, Corpus], tmp_path: Path, damage: str
+) -> None:
+    store = RunStore(tmp_path)
+    run = store.save("photos", comparison, corpora)
+    path = run.path / "texts-0.thumbnails.zip"
+    data = path.read_bytes()
+    path.unlink()
+    if damage != "gone":
+        path.write_bytes(
+            data[: len(data) // 2] if damage == "cut" else (run.path / "texts-1.thumbnails.zip").read_bytes()
+        )
+    with pytest.raises(StorageError, match=r"texts-0\.thumbnails\.zip is damaged or missing"):
+        store.load("photos")

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from mauve_core import compare, read_corpus
+from mauve_core.__main__ import main
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.sweeps import sweep_run
 from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.over_lengths import lengths_run
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.numerics.feature_space.neighbours import coverage_over_k
 from mauve_core.store import Run, RunStore
@@ -37,3 +41,24 @@ def test_only_measures_of_features_are_taken_and_no_note_tells_of_the_others(run
     sides = [np.asarray(run.features(name)) for name in ("dark", "human")]
     every = np.ones(N, dtype=np.bool_)
     assert row.model.value == pytest.approx(coverage_over_k(*sides, (5,), [(every, every)])[0, 0])
+
+
+def test_a_measure_of_texts_is_refused_by_name(run: Run) -> None:
+    with pytest.raises(InputError, match="The measure zipf cannot be computed: texts are needed"):
+        measure_run(run, ["zipf"])
+
+
+@pytest.mark.parametrize(
+    "cut", [lambda run: lengths_run(run, [4]), lambda run: sweep_run(run, "length")], ids=["measures", "sweep"]
+)
+def test_images_are_not_cut_to_a_length(run: Run, cut) -> None:
+    with pytest.raises(InputError, match=r"is about texts.*a run of images"):
+        cut(run)
+
+
+def test_files_of_images_are_not_measured_by_their_descriptions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [str(draw_images(tmp_path / name, 4)) for name in ("real", "made")]
+    assert main(["measure", "--human", folders[0], "--model", f"made={folders[1]}", "--quiet"]) != 0
+    assert "Measuring files is about texts" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN, EncoderConfig
@@ -66,10 +67,18 @@ def test_a_dose_takes_images_by_their_ids_and_a_larger_one_takes_them_too(corpus
     assert not any(changed(corpus, "none"))
 
 
+def test_images_that_stay_as_they_are_are_counted(corpus: Corpus) -> None:
+    with Image.open(Path(corpus.origin) / corpus.ids[3]) as image:
+        image.convert("L").save(Path(corpus.origin) / corpus.ids[3])
+    found = perturb(read_corpus(corpus.origin), parse_perturbation("gray"), seed=0)
+    assert found.changed.tolist() == [index != 3 for index in range(len(corpus))]
+    assert found.notes == ("1 of 12 chosen images are unchanged: images without color.",)
+
+
+@pytest.mark.parametrize("spec", ["noise-25", "crop-0.5", "hue-90"])
 def test_perturbed_images_are_encoded_and_kept_by_content_and_perturbation(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str
 ) -> None:
-    spec = "noise-25"
     encoder, store = ImageEncoder(CONFIG), FeatureStore(tmp_path / "store")
     part = perturb(corpus, parse_perturbation(spec), seed=3).corpus.take([7, 2])
     found = encoder.encode(part, store=store)
@@ -80,6 +89,15 @@ def test_perturbed_images_are_encoded_and_kept_by_content_and_perturbation(
     at_a_dose = perturb(packed, parse_perturbation(f"{spec}@0.9"), seed=3).corpus.take([7, 2])
     monkeypatch.setattr(pixels, "features", None)
     np.testing.assert_array_equal(ImageEncoder(CONFIG).encode(at_a_dose, store=store).array, found.array)
+
+
+def test_equal_images_get_equal_noise(corpus: Corpus) -> None:
+    shutil.copy(Path(corpus.origin) / corpus.ids[0], Path(corpus.origin) / "again.png")
+    found = read_corpus(corpus.origin)
+    twins = [found.ids.index(name) for name in ("again.png", corpus.ids[0])]
+    noise = parse_perturbation("noise-25")
+    first, second, other = (perturbed_image(found, index, noise, 0).tobytes() for index in (*twins, 5))
+    assert first == second != other
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,12 @@ def test_one_color(color, brightness, saturation, colorfulness):
     assert found["sharpness"] == pytest.approx(0, abs=1e-12)
 
 
+def test_half_black_half_white_has_the_largest_contrast():
+    image = flat(0, 0, 0)
+    image.paste((255, 255, 255), (0, 0, 20, 20))
+    assert properties_of(image)["contrast"] == pytest.approx(0.5)
+
+
 def test_blurred_images_are_less_sharp_and_gray_ones_less_colorful():
     sharp = properties_of(noise())
     blurred = properties_of(noise().filter(ImageFilter.GaussianBlur(2)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +17,9 @@ from PIL import Image
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 from mauve_core.corpus.media import SIDES
-from mauve_core.images import decoding
+from mauve_core.images import decoding, reading
 from mauve_core.images.properties import properties_of
-from mauve_core.images.reading import ReadImages, read_images
+from mauve_core.images.reading import THREADS, ReadImages, read_images
 
 GOOD = {"b/2.png": 2, "b/1.png": 1, "a/deep/3.jpg": 3, "top.webp": 4}
 
@@ -62,6 +63,14 @@ def test_images_are_read_in_the_order_of_their_names(folder: Path, place: str) -
     assert found.place.content("b/1.png") == (folder / "b/1.png").read_bytes()
 
 
+def test_both_places_give_the_same(folder: Path) -> None:
+    one, other = read_images(folder), read_images(zipped(folder))
+    for mine, yours in zip(one.images, other.images, strict=True):
+        assert (mine.name, mine.digest, mine.properties) == (yours.name, yours.digest, yours.properties)
+        for side in SIDES:
+            assert one.thumbnails.get(mine.digest, side) == other.thumbnails.get(mine.digest, side)
+
+
 @places
 def test_bad_images_are_left_out_by_reason_and_named(folder: Path, place: str) -> None:
     (folder / "empty.png").touch()
@@ -80,6 +89,19 @@ def test_bad_images_are_left_out_by_reason_and_named(folder: Path, place: str) -
     assert any("2 left out (of another kind)" in note for note in found.notes)
 
 
+@places
+def test_repeats_conversions_and_other_files_are_counted(folder: Path, place: str) -> None:
+    shutil.copy(folder / "b/1.png", folder / "copy.png")
+    picture(9).convert("L").save(folder / "gray.png")
+    (folder / "labels.csv").write_text("a,b")
+    (folder / ".hidden.png").write_bytes(b"")
+    found = read_images(PLACES[place](folder))
+    assert names(found) == sorted([*GOOD, "copy.png", "gray.png"])
+    assert "1 of 6 images repeat another one exactly; they are kept: copy.png is b/1.png." in found.notes
+    assert "1 of 6 images are gray." in found.notes
+    assert "Files of other kinds are not read: 1 .csv." in found.notes
+
+
 def test_links_to_folders_are_not_followed(folder: Path) -> None:
     (folder / "again").symlink_to(folder, target_is_directory=True)
     assert names(read_images(folder)) == sorted(GOOD)
@@ -91,9 +113,16 @@ def test_a_pipe_is_no_image(folder: Path) -> None:
     assert names(read_images(folder)) == sorted(GOOD)
 
 
-def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+def test_nothing_usable_is_refused_with_the_first_reason(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"no")
+    with pytest.raises(InputError, match=r"No image of .* can be used\. Received: 1 images\. The image 'a.png' is not"):
+        read_images(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\3\4 no archive", b"text"])
+def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "a.zip"
-    path.write_bytes(b"PK\3\4 no archive")
+    path.write_bytes(content)
     with pytest.raises(InputError, match="no zip archive that can be read"):
         read_images(path)
 
@@ -125,3 +154,27 @@ def test_a_member_that_unpacks_to_more_than_an_image_is_not_unpacked_whole(
         archive.writestr("good.gif", stream.getvalue()[:900] if len(stream.getvalue()) > 1000 else stream.getvalue())
     with pytest.raises(InputError, match=r"bomb.png' has 1,001 bytes"):
         read_images(tmp_path / "a.zip")
+
+
+def test_few_images_are_in_memory_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        picture(number).save(folder / f"more{number}.png")
+    at_work, most, lock, read = 0, 0, threading.Lock(), reading._read
+
+    def watched(*given):
+        nonlocal at_work, most
+        with lock:
+            at_work += 1
+            most = max(most, at_work)
+        try:
+            return read(*given)
+        finally:
+            with lock:
+                at_work -= 1
+
+    monkeypatch.setattr(reading, "_read", watched)
+    seen: list[tuple[str, int, int]] = []
+    assert len(read_images(folder, lambda *each: seen.append(each)).images) == 34
+    assert 1 <= most <= THREADS
+    assert seen[0] == (reading.STAGE, 0, 34)
+    assert seen[-1] == (reading.STAGE, 34, 34)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
-from mauve_core.judgments import Indicator, Ranking, Rating, correlations, rank
+from mauve_core.base.errors import InputError
+from mauve_core.judgments import Indicator, Player, Ranking, Rating, correlations, held, pair_plan, rank
 from mauve_core.numerics.statistics import score_intervals
 from mauve_core.numerics.statistics.bradley_terry import win_probability
-from tests.judgments.made_up import STRENGTHS, make_rating, simulated
+from tests.judgments.made_up import STRENGTHS, make_corpora, make_rating, simulated
 
 SOURCES = list(STRENGTHS)
 
@@ -21,6 +23,10 @@ def votes(*results: tuple[str, str, str, int]) -> list[Rating]:
         for left, right, option, count in results
         for i in range(count)
     ]
+
+
+def by_name(ranking: Ranking) -> dict[str, Player]:
+    return {player.name: player for player in ranking.players}
 
 
 class TestRank:
@@ -71,6 +77,14 @@ class TestRank:
             ("c", 3, False),
         ]
 
+    def test_more_sources_than_can_be_ranked_are_refused_at_once(self):
+        names = [f"s{i}" for i in range(score_intervals.MOST_PLAYERS + 1)]
+        with pytest.raises(InputError, match=r"too many sources to rank\. Allowed: at most 300\. Received: 301"):
+            rank([], names, "sensible")
+
+    def test_a_limit_allows_the_usual_replicates(self):
+        assert score_intervals.REPLICATE_CELLS // score_intervals.MOST_PLAYERS**2 >= 500
+
     def test_results_do_not_depend_on_the_blocks_of_replicates(self, monkeypatch):
         ratings = simulated({"a": 30.0, "b": 0.0, "c": -10.0, "d": -20.0}, per_pair=6)
         whole = rank(ratings, "abcd", "sensible", bootstrap=150)
@@ -88,6 +102,43 @@ class TestRank:
         assert (ranking.n, ranking.excluded) == (6, 5)
         assert "4 ratings of other sources were left out." in ranking.notes
         assert "1 ratings made in under 25 seconds were left out." in ranking.notes
+
+    def test_ratings_of_texts_that_are_gone_are_left_out(self):
+        corpora = make_corpora()
+        plan = pair_plan(corpora, rater="ann")
+        ratings = [
+            rating
+            for i in range(plan.total)
+            for rating in plan[i].ratings("ann", {"sensible": ("tie", "slightly A")[i % 2]})
+        ]
+        assert held(ratings, corpora) == (tuple(ratings), 0)
+        gone = held(ratings, {**corpora, "beam": make_corpora(("other",))["other"]})
+        assert gone[1] == 24
+        assert all("beam" not in (rating.left, rating.right) for rating in gone[0])
+        ranking = rank(ratings, SOURCES, "sensible", corpora={**corpora, "beam": make_corpora(("other",))["other"]})
+        assert (ranking.n, ranking.excluded) == (12, 24)
+        assert "24 ratings of texts that no longer exist were left out." in ranking.notes
+        assert by_name(ranking)["beam"].rank is None
+
+    def test_infinite_scores_are_told(self):
+        ratings = votes(
+            ("a", "b", "definitely A", 5),
+            ("b", "c", "definitely A", 3),
+            ("c", "b", "definitely A", 2),
+            ("c", "d", "slightly A", 2),
+        )
+        ranking = rank(ratings, "abcde", "sensible")
+        players = by_name(ranking)
+        assert [player.name for player in ranking.players] == ["a", "b", "c", "d", "e"]
+        assert (players["a"].score, players["a"].high, players["a"].se) == (math.inf, math.inf, None)
+        assert math.isfinite(players["a"].low)
+        assert (players["d"].score, players["d"].low) == (-math.inf, -math.inf)
+        assert math.isnan(players["e"].score)
+        assert players["e"].rank is None
+        notes = " ".join(ranking.notes)
+        assert "a never lost" in notes
+        assert "d never won" in notes
+        assert "do not place e" in notes
 
     def test_groups_that_nothing_links_are_told(self):
         ranking = rank(
@@ -108,6 +159,31 @@ class TestRank:
         above = votes(("a", "b", "definitely A", 3), ("b", "a", "definitely A", 1), ("a", "x", "definitely A", 1))
         ranking = rank([*cycle, *above], "xyzab", "sensible")
         assert any(note == "Scores among these alone: a +54.9, b −54.9." for note in ranking.notes)
+
+    def test_warnings_about_raters_and_ties(self):
+        notes = rank(votes(("a", "b", "tie", 3), ("a", "b", "slightly A", 3)), "ab", "sensible").notes
+        assert any("one rater" in note for note in notes)
+        assert any(note.startswith("3 of 6 answers are ties") for note in notes)
+        assert any("nothing" not in note and "independent" in note for note in notes)
+        all_ties = rank(votes(("a", "b", "tie", 3)), "ab", "sensible")
+        assert any("Every answer is a tie" in note for note in all_ties.notes)
+
+    @pytest.mark.parametrize(
+        ("sources", "question", "options"),
+        [
+            ("a", "sensible", {}),
+            ("aa", "sensible", {}),
+            ("ab", "unheard", {}),
+            ("ab", "sensible", {"ties": "third"}),
+            ("ab", "sensible", {"seed": -1}),
+            ("ab", "sensible", {"bootstrap": 5}),
+            ("ab", "sensible", {"confidence": 2}),
+            ("ab", "sensible", {"min_seconds": 1e6}),
+        ],
+    )
+    def test_what_cannot_be_ranked_is_refused(self, sources, question, options):
+        with pytest.raises(InputError):
+            rank(votes(("a", "b", "definitely A", 2)), sources, question, **options)
 
 
 class TestCorrelations:
@@ -137,3 +213,39 @@ class TestCorrelations:
             assert row.worst is not None
             # a and b may change places: ranks 3 4 2 1 against 4 3 2 1.
             assert (row.spearman, row.worst.value, row.worst.exact) == (1.0, pytest.approx(0.8), True)
+
+    def test_few_or_equal_values_have_no_correlation(self, ranking: Ranking):
+        rows = correlations(
+            ranking,
+            {
+                "few": Indicator({"a": 1.0, "b": 2.0, "zz": 3.0, "c": math.nan}),
+                "equal": Indicator(dict.fromkeys("abcd", 1.0)),
+            },
+        )
+        assert [(row.spearman, row.worst, row.n) for row in rows] == [(None, None, 2), (None, None, 4)]
+        assert "Fewer than 3" in rows[0].note
+        assert "equal" in rows[1].note
+
+    def test_infinite_scores_have_ranks_and_unplaced_players_none(self):
+        ratings = votes(
+            ("a", "b", "definitely A", 5),
+            ("b", "c", "definitely A", 3),
+            ("c", "b", "definitely A", 2),
+            ("c", "d", "slightly A", 2),
+        )
+        ranking = rank(ratings, "abcde", "sensible")
+        (row,) = correlations(ranking, {"x": Indicator({"a": 5.0, "b": 4.0, "c": 3.0, "d": 2.0, "e": 1.0})})
+        assert (row.spearman, row.n) == (1.0, 4)
+
+    def test_of_several_groups_one_is_taken(self):
+        ratings = votes(
+            ("a", "b", "tie", 2),
+            ("c", "d", "definitely A", 2),
+            ("d", "e", "definitely A", 1),
+            ("e", "c", "definitely A", 1),
+            ("d", "c", "tie", 1),
+        )
+        ranking = rank(ratings, "abcde", "sensible")
+        (row,) = correlations(ranking, {"x": Indicator(dict(zip("abcde", range(5), strict=True)))})
+        assert row.n == 3
+        assert row.note.startswith("2 groups")

@@ -35,6 +35,13 @@ class TestAppend:
         store.append([odd])
         assert RatingStore(store.path).list() == (*answers(), odd)
 
+    def test_nothing_is_there_before_the_first(self, store: RatingStore) -> None:
+        assert store.list() == ()
+        assert store.seen("ann") == frozenset()
+        assert store.counts().pairs == 0
+        assert store.undo("ann") is None
+        assert not store.path.exists()
+
     def test_a_pair_is_on_the_disk_when_the_call_returns(self, store: RatingStore) -> None:
         script = (
             "import os, signal, sys; from pathlib import Path; from mauve_core.judgments import RatingStore;"
@@ -68,6 +75,17 @@ class TestAppend:
         store.append(answers(rater="ben"))
         store.append([replace(rating, right_digest="0" * 16) for rating in answers()])
         assert len(store.list()) == 9
+
+    @pytest.mark.parametrize(
+        "given", [[], [make_rating("ann"), make_rating("ben")], [make_rating(""), make_rating("", question="x")]]
+    )
+    def test_only_one_pair_of_one_rater_at_a_time(self, store: RatingStore, given: list[Rating]) -> None:
+        with pytest.raises(InputError, match="one rater on one pair"):
+            store.append(given)
+
+    def test_one_answer_to_a_question(self, store: RatingStore) -> None:
+        with pytest.raises(InputError, match="twice"):
+            store.append([make_rating(), make_rating(option="tie")])
 
     def test_a_writer_waits_for_another_that_is_making_the_file(self, store: RatingStore) -> None:
         store.path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,6 +128,13 @@ class TestSkipAndUndo:
         assert PAIR.key not in store.seen("ben")
         assert (store.counts().skipped, store.counts().pairs, store.list()) == (1, 0, ())
 
+    def test_rating_a_skipped_pair_after_all(self, store: RatingStore) -> None:
+        store.skip("ann", PAIR)
+        store.append(PAIR.ratings("ann", {"sensible": "tie"}))
+        counts = store.counts()
+        assert (counts.skipped, counts.pairs, counts.ties) == (0, 1, 1)
+        assert counts.raters["ann"].pairs == 1
+
     def test_undo_takes_back_the_last_pair_of_that_rater(self, store: RatingStore) -> None:
         store.append(answers("p1"))
         store.skip("ann", PAIR)
@@ -122,6 +147,14 @@ class TestSkipAndUndo:
         assert store.undo("ann") is None
         assert store.list() == tuple(answers("p2", rater="ben"))
 
+    def test_imported_ratings_are_not_taken_back(self, store: RatingStore) -> None:
+        store.add_missing(answers("p1"))
+        assert store.undo("ann") is None
+        store.append(answers("p2"))
+        assert store.undo("ann") == answers("p2")[0].key
+        assert store.undo("ann") is None
+        assert store.list() == tuple(answers("p1"))
+
 
 class TestImport:
     def test_twice_adds_nothing(self, store: RatingStore) -> None:
@@ -129,11 +162,20 @@ class TestImport:
         assert store.add_missing([*answers(), *answers("p2")]) == Imported(3, 3, 0)
         assert len(store.list()) == 6
 
+    def test_the_other_side_is_the_same_answer(self, store: RatingStore) -> None:
+        store.add_missing(answers())
+        assert store.add_missing([rating.mirrored for rating in answers()]) == Imported(0, 3, 0)
+
     def test_another_answer_is_told_and_does_not_replace(self, store: RatingStore) -> None:
         store.append(answers())
         changed = [replace(rating, option="tie") for rating in answers()]
         assert store.add_missing(changed) == Imported(0, 0, 3)
         assert store.list() == tuple(answers())
+
+    def test_it_ends_a_skip(self, store: RatingStore) -> None:
+        store.skip("ann", PAIR)
+        store.add_missing(PAIR.ratings("ann", {"sensible": "tie"}))
+        assert (store.counts().pairs, store.counts().skipped) == (1, 0)
 
 
 class TestDamage:
@@ -153,3 +195,8 @@ class TestDamage:
             connection.execute("UPDATE ratings SET option = 'best'")
         with pytest.raises(StorageError, match="damaged"):
             store.list()
+
+    def test_a_run_that_was_deleted_meanwhile_is_not_brought_back(self, tmp_path: Path) -> None:
+        with pytest.raises(StorageError, match="no longer exists"):
+            RatingStore(tmp_path / "deleted" / "ratings.sqlite").append(answers())
+        assert not (tmp_path / "deleted").exists()

@@ -118,8 +118,19 @@ def test_the_key_is_that_of_the_molecules_and_weights(
     [
         (EncoderConfig(), ModelUnavailableError, "does not encode molecules.*chemnet"),
         (EncoderConfig(model="chemnet", pooling="mean"), InputError, "pooling does not apply to molecules"),
+        (EncoderConfig(model="chemnet", dtype="bfloat16"), InputError, "dtype does not apply to molecules"),
+        (EncoderConfig(model="chemnet", max_tokens=5), InputError, "max_tokens does not apply to molecules"),
     ],
 )
 def test_settings_of_other_encoders_are_refused(config: EncoderConfig, error: type[InputError], words: str) -> None:
     with pytest.raises(error, match=words):
         MoleculeEncoder(config)
+
+
+def test_damaged_weights_are_named(
+    fcd: Any, corpora: tuple[Corpus, Corpus], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "weights.pt").write_bytes(b"no weights")
+    monkeypatch.setattr(catalogue.PackagedModel, "locate", lambda self: tmp_path / "weights.pt")
+    with pytest.raises(ModelUnavailableError, match=r"weights\.pt are damaged"):
+        MoleculeEncoder(CONFIG, "cpu").encode(corpora[0])

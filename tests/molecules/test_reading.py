@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from io import BytesIO
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.media import SIDES
 from mauve_core.molecules import kind
-from mauve_core.molecules.kind import PROPERTIES
+from mauve_core.molecules.kind import LONGEST, PROPERTIES
 
 LINES = """\
 OCC ethanol
@@ -47,6 +48,11 @@ def test_molecules_are_recognized_by_the_suffix(name: str, found: str) -> None:
     assert kind_at(name).name == found
 
 
+def test_molecules_have_no_fields(path: Path) -> None:
+    with pytest.raises(InputError, match=r"which have no fields.*text_field"):
+        read_corpus(path, text_field="smiles")
+
+
 def test_usable_molecules_have_names_and_canonical_smiles(corpus: Corpus) -> None:
     assert (corpus.name, corpus.kind, corpus.numbered) == ("drugs", "molecule", False)
     assert corpus.ids == ("ethanol", "aspirin, 500 mg", "7", "8")
@@ -62,6 +68,23 @@ def test_the_others_are_counted_by_reason(corpus: Corpus) -> None:
     }
     assert "2 of 4 SMILES were rewritten in canonical form." in corpus.notes
     assert "1 of 4 molecules repeat another one exactly; they are kept: 8 is ethanol." in corpus.notes
+
+
+@pytest.mark.parametrize(("longer", "n"), [(0, 2), (1, 1)])
+def test_what_chemnet_cannot_read_is_left_out(tmp_path: Path, longer: int, n: int) -> None:
+    pytest.importorskip("rdkit", reason="rdkit is not installed")
+    path = tmp_path / "long.smi.gz"
+    path.write_bytes(gzip.compress(f"C\n{'C' * (LONGEST + longer)}\n".encode()))
+    corpus = read_corpus(path)
+    assert (len(corpus), corpus.numbered, corpus.name) == (n, True, "long")
+
+
+def test_a_file_without_usable_molecules_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("rdkit", reason="rdkit is not installed")
+    path = tmp_path / "words.smi"
+    path.write_text("once upon a time\n")
+    with pytest.raises(InputError, match=r"words\.smi can be used.*1 left out \(no SMILES\): line 1: 'once'"):
+        read_corpus(path)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.reporting.gate_summary import (
     MOST_NOTES,
     UNFINISHED,
+    code,
     error_junit,
     error_markdown,
     sentence,
@@ -23,7 +24,7 @@ from mauve_core.reporting.gate_summary import (
     to_markdown,
     to_terminal,
 )
-from mauve_core.scoring.gate import GateTest
+from mauve_core.scoring.gate import RULE, GateTest
 from tests.payloads import PAYLOADS
 
 PINGS = "@octocat @org/team #12 org/repo#12 GH-12 https://example.org/x www.example.org :smile: ` `` ```"
@@ -70,6 +71,21 @@ def test_the_verdict_comes_first(test, told):
     assert to_markdown(result).startswith(f"**{told}**\n")
     assert to_terminal(result).splitlines()[0] == told
     assert to_json(result)["sentence"] == told
+
+
+def test_one_measure_that_fails_decides_and_is_named():
+    mauve = dataclasses.replace(PASS, measure="mauve")
+    assert sentence(result_of(mauve, FAIL)).endswith("margin of 0.02 (Frontier integral).")
+    assert result_of(mauve, UNDECIDED).verdict == "undecided"
+    assert result_of(mauve, PASS).verdict == "pass"
+    assert "0.05 (MAUVE), 0.05 (Frontier integral)" in sentence(result_of(mauve, PASS))
+
+
+def test_the_table_has_the_numbers():
+    rows = [token.content for token in tokens(to_markdown(result_of(FAIL))) if token.type == "inline"]
+    cells = ["Frontier integral", "0.060", "0.130", "+0.070", "0.045 to 0.095 (90%)", "0.02", "1e−5", "fail"]
+    assert [cell for cell in rows if cell in cells] == cells
+    assert RULE in to_markdown(result_of(FAIL))
 
 
 @pytest.mark.parametrize("hostile", [*PAYLOADS.values(), PINGS], ids=[*PAYLOADS, "pings"])
@@ -127,3 +143,9 @@ def test_no_verdict_is_an_error_and_no_failure(error, kind, message):
     assert (found.tag, found.get("type"), found.get("message")) == ("error", kind, message)
     assert error_markdown("@all").startswith("**ERROR: ")
     assert "`@all`" in error_markdown("@all")
+
+
+@pytest.mark.parametrize("text", ["", "`", "``", "a`b``c```d", " ` ", "```"])
+def test_a_code_span_holds_any_backticks(text):
+    (span,) = (token for token in tokens(f"- {code(text)} end") if token.type == "code_inline")
+    assert span.content.strip() == text.strip()

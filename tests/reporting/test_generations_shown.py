@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 
+from mauve_core.analysis.precomputed import run_basis, run_differences
+from mauve_core.analysis.what_if import prepare, what_if
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.leaderboard import hover_label, leaderboard_frame, shown_table, titled
+from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.scoring.comparison_json import to_json
+from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import mean_and_spread, to_table
-from tests.repeated import make_repeated_comparison
+from mauve_core.scoring.tables import mean_and_spread, pooled_sentence, spread_sentence, to_table
+from mauve_core.store import RunStore
+from tests.repeated import make_repeated_comparison, store_repeated
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +71,35 @@ def test_figures_tables_and_captions_give_both(compared: Comparison) -> None:
     assert r"$60 \times 3$" in latex
     assert "±" not in latex
     assert "generations" in methods_paragraph(compared)
+
+
+def test_nothing_is_said_of_generations_without_any(compared: Comparison) -> None:
+    shifted = compared.candidate("shifted").source
+    assert pooled_sentence(shifted) == ""
+    assert "3 generations of close count together" in pooled_sentence(compared.candidate("close").source)
+    assert "generation" in spread_sentence(compared)
+
+
+@pytest.mark.trial
+def test_a_stored_run_keeps_scores_and_pools_texts_in_a_what_if() -> None:
+    run = RunStore().load(store_repeated("Repeated").id)
+    comparison = run.comparison
+    assert run.corpora["close"].generations == make_generations()
+    basis = run_basis(run, "pairwise", "none")
+    again = run_basis(run, "pairwise", "none")  # as stored
+    for found in (basis, again, score_basis(comparison, "pairwise", "none")):
+        assert rescored(comparison, "pairwise", found, 5.0).candidate("close").scores == (
+            comparison.candidate("close").scores
+        )
+    assert run_differences(run) == comparison.differences
+    before = what_if(prepare(comparison, "close", basis=basis["close"])).before["mauve"]
+    assert before.generations is None
+    assert before == what_if(prepare(comparison, "close")).before["mauve"]
+    assert before.mean > comparison.candidate("close").scores["mauve"].mean  # three times the texts, less bias
+    shown = html.unescape(html_report(run).decode())
+    assert written_out(comparison) in with_plain_spaces(shown)
+    assert "count together here" in shown
+
+
+def make_generations() -> tuple[str, ...]:
+    return tuple(str(g) for _ in range(60) for g in range(3))

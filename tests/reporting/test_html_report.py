@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import json
 import shutil
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +19,18 @@ from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.base.formatting import percent_with_interval, with_plain_spaces
+from mauve_core.base.formatting import percent_with_interval, with_plain_spaces, with_spreads
 from mauve_core.figures.frontier import DRAWN_WEIGHTS
+from mauve_core.numerics.divergences.kl import error_shares
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.reporting import score_sections
 from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
 from mauve_core.reporting.html_report import html_report
-from mauve_core.scoring.tables import standings
+from mauve_core.scoring.empty_clusters import empty_cluster_rows
+from mauve_core.scoring.tables import rank_sentence, standings
 from mauve_core.store import Run, RunStore
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
+from tests.planted_formats import make_planted_run
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
 
@@ -124,6 +130,23 @@ def test_hostile_names_are_marked_in_the_verdict(hostile: Run) -> None:
     assert not any(name in opening for name in NAMES if name != escape(name))
 
 
+def test_a_difference_of_format_stands_above_the_scores(page: Page, own_home: Path) -> None:
+    name = "</td><script>"
+    found = Page(html_report(make_planted_run(own_home, model=name)))
+    head, cells = found.tables["Differences of format"]
+    kind = "Leading white space: texts that begin with white space"
+    assert [with_plain_spaces(cell) for cell in cells[:3]] == [kind, name, "0 of 60 (0%)"]
+    assert head[0] == "Format"
+    assert "The candidate differs from the human texts in format: leading white space (AUC 0.7" in found.text
+    told = f"{name} differs from the human texts in format (leading white space), which its score may partly reflect."
+    assert f"{told} The differences\n" in found.text
+    assert [attributes["href"] for tag, attributes in found.elements if tag == "a"].count("#format") == 2
+    alone = Page(html_report(make_planted_run(own_home, model=name), sections=["trust"]))
+    assert f"{told}\n" in alone.text, "no link to a section that is not there"
+    assert "No difference of format was found in 12 kinds." in page.text
+    assert "Differences of format" not in page.tables
+
+
 def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run: Run, page: Page) -> None:
     rows = page.tables["Scores of every candidate, closest to the human texts first"]
     heads, cells = rows[0], {row[0]: row[1:] for row in rows[1:]}
@@ -143,6 +166,66 @@ def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run
     assert "Candidates that share a letter are not told apart." in page.text
 
 
+TESTS = "MAUVE of every two candidates, tested"
+
+
+def test_the_tests_of_every_two_candidates_are_folded_below_the_leaderboard(kept_run: Run, page: Page) -> None:
+    found = [each for each in kept_run.comparison.differences if each.score == "mauve"]
+    order = [standing.candidate.name for standing in standings(kept_run.comparison)]
+    rows = page.tables[TESTS][1:]
+    assert [tuple(row[:2]) for row in rows] == list(combinations(order, 2))
+    for one, other, difference, p_value, adjusted, apart, n in rows:
+        test = next(each for each in found if {each.first, each.second} == {one, other}).seen_from(one)
+        expected = f"{test.difference:+.3f}\n{test.low:+.3f} to {test.high:+.3f}".replace("-", "−")
+        assert with_plain_spaces(difference) == expected
+        assert (float(p_value), float(adjusted)) == pytest.approx((test.p_value, test.p_adjusted), rel=0.05)
+        assert (apart, with_plain_spaces(n)) == ("yes" if test.told_apart else "no", "60 prompts")
+    assert {row[5] for row in rows} <= {"yes", "no"}
+    assert "yes" in {row[5] for row in rows}
+    folded = html_report(kept_run).decode().split(TESTS)[0].rsplit("<details", 1)[1]
+    assert "</details>" not in folded
+    assert rank_sentence(kept_run.comparison) in page.text
+    assert "overlap" not in page.text
+
+
+def test_one_candidate_has_no_table_of_tests(kept_run: Run, tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs")
+    first = dataclasses.replace(kept_run.comparison, candidates=kept_run.comparison.candidates[:1], differences=())
+    corpora = {name: kept_run.corpora[name] for name in (HUMAN, first.candidates[0].name)}
+    joint = tuple(
+        dataclasses.replace(part, labels={name: part.labels[name] for name in corpora}) for part in first.joint
+    )
+    prompts = {name: first.prompts[name] for name in corpora} if first.prompts else None
+    alone = dataclasses.replace(first, joint=joint, prompts=prompts, projection=None)
+    assert TESTS not in Page(html_report(store.save("alone", alone, corpora))).tables
+
+
+def test_both_errors_stand_in_the_table_of_the_curves(kept_run: Run, page: Page) -> None:
+    rows = page.tables["Both errors at a weight of 0.5"][1:]
+    for side in (0, 1):
+        means, sds = [], []
+        for row in rows:
+            pairs = [
+                error_shares(*(probabilities(part.counts(name)) for name in (HUMAN, row[0])), 0.5)
+                for part in kept_run.comparison.candidate(row[0]).partitions
+            ]
+            values = [float(pair[side].sum()) for pair in pairs]
+            means.append(np.mean(values))
+            sds.append(np.std(values, ddof=1))
+        assert [row[1 + side] for row in rows] == with_spreads(means, sds)
+
+
+def test_warnings_settings_sources_and_methods_are_there(kept_run: Run, page: Page) -> None:
+    assert kept_run.comparison.warnings
+    for warning in kept_run.comparison.warnings:
+        assert warning in page.text
+    assert ["score.bootstrap", "200"] in page.tables["Settings"]
+    assert page.tables["Empty clusters"][1:] == [list(row) for row in empty_cluster_rows(kept_run.comparison)]
+    assert [row[0] for row in page.tables["Texts"][1:]] == [source.name for source in kept_run.comparison.sources]
+    assert "We compared three candidates (close, shifted and collapsed; 60 texts each)" in page.text
+    assert "@article{pillutla2023mauve" in page.text
+
+
 def test_no_figure_needs_webgl_which_the_policy_would_refuse(page: Page) -> None:
     types = {trace["type"] for chart in page.charts.values() for trace in chart["data"]}
     assert "scatter" in types
@@ -150,6 +233,19 @@ def test_no_figure_needs_webgl_which_the_policy_would_refuse(page: Page) -> None
     line = next(trace for trace in page.charts["frontier"]["data"] if trace.get("customdata") is not None)
     drawn = np.frombuffer(base64.b64decode(line["x"]["bdata"]), dtype="<f4")
     assert drawn.size == DRAWN_WEIGHTS.size
+
+
+def test_the_map_says_how_many_of_how_many(kept_run: Run, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "240 of 240 texts shown." in page.text
+    monkeypatch.setattr(score_sections, "PLAIN_POINTS", 100)
+    sampled = Page(html_report(kept_run))
+    assert "100 of 240 texts shown, every source in proportion, over the density of all." in sampled.text
+    sizes = [
+        np.frombuffer(base64.b64decode(trace["x"]["bdata"]), dtype="<f4").size
+        for trace in sampled.charts["map"]["data"]
+        if trace["type"] == "scatter" and isinstance(trace["x"], dict)
+    ]
+    assert sum(sizes) == 100
 
 
 MEANINGS = {"Adds": "the model writes what humans don't", "Misses": "humans write what the model misses"}

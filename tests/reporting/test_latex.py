@@ -18,6 +18,7 @@ from mauve_core.reporting.written import PREAMBLE, latex_escaped, latex_table
 from mauve_core.scoring.result import Comparison
 from tests.conftest import missing
 from tests.handmade import estimate, make_comparison
+from tests.payloads import PAYLOADS
 
 COMPILE_S = 120
 NO_TEX = "THE LATEX TABLES WERE NOT COMPILED: no pdflatex with booktabs (apt-get install texlive-latex-recommended)"
@@ -38,12 +39,13 @@ ACTIVE = set("#$%^_&~{}\\")
 """Characters that TeX does not print."""
 
 AWKWARD = (
+    *PAYLOADS.values(),
     "50%_of {$x$} \\input{/etc/passwd} #1 & a~b^c | --- `'' <b> ,, ?` !`",
     '"quoted" "`german"\'',
-    "[1ex]",
+    "*", "[1ex]", "\\\\", "%", "{", "}", "\\", "^^41", "\\end{tabular}", "]", "[", "--", "\\csname end\\endcsname",
     "grün łódź façade ąę ßß Ÿ „x“ ‘y’ –—… §",
     "日本語 🙂 עברית \u202eevil Ω × é́",
-)
+)  # fmt: skip
 
 
 def tokens(latex: str) -> list[str]:
@@ -137,7 +139,7 @@ def test_a_name_never_acts(name: str) -> None:
     assert "\n" not in found
 
 
-@pytest.mark.parametrize("text", ["---", "``", "?`", "<<"])
+@pytest.mark.parametrize("text", ["--", "---", "''", "``", ",,", "?`", "!`", "<<", ">>"])
 def test_no_two_characters_are_drawn_together(text: str) -> None:
     escaped = latex_escaped(text)
     assert printed(escaped) == text

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.experiments.cluster_shares import cluster_rows, sentence, share_table
 from mauve_core.experiments.clusters_over_shards import ATTACHMENT, ClustersOverAll
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.reporting.html_report import html_report
@@ -13,11 +15,27 @@ from mauve_core.store import Run, RunStore
 from tests.hostile_run import NAMES, make_hostile_run
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.reporting.report_page import Page
+from tests.synthetic import make_run
 
 
 def attach(run: Run, clusters: ClustersOverAll) -> None:
     RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(over_shards_example(run)))
     RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(clusters))
+
+
+def test_a_report_has_the_clusters_of_every_candidate(own_home: Path) -> None:
+    run = make_run(own_home, n=40, seeds=2, projection=False)
+    clusters, found = clusters_over_shards_example(run), over_shards_example(run)
+    attach(run, clusters)
+    page = Page(html_report(run, ["close"]))
+    for candidate in clusters.candidates:
+        assert with_plain_spaces(sentence(share_table(found, candidate), candidate.name)) in with_plain_spaces(
+            page.text
+        )
+        table = page.tables[f"Clusters over all texts: {candidate.name}"]
+        assert [tuple(map(with_plain_spaces, row)) for row in table[1:]] == cluster_rows(found, candidate, 30)
+        assert [row[0] for row in table[1:]] == ["rain, cloud", "bread, milk"]
+        assert [with_plain_spaces(row[2]).split()[0] for row in table[1:]] == ["5%", "28%"]
 
 
 def test_names_and_phrases_do_nothing(own_home: Path) -> None:

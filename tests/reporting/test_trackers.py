@@ -15,6 +15,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.reporting.trackers.mlflow_writer import TAG, without_password
 from mauve_core.reporting.trackers.record import candidate_keys, tracked
@@ -163,6 +164,22 @@ def test_wandb_has_the_numbers_settings_tables_and_figures(
         assert media(folder, f"figures/{name}") == json.loads(run.figure(name).to_json())
 
 
+def test_a_table_that_wandb_would_cut_is_refused(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import wandb
+
+    monkeypatch.setattr(wandb.Table, "MAX_ROWS", 3)
+    with pytest.raises(InputError, match=r"scores is too long for W&B\. Allowed: up to 3 rows\. Received: 16"):
+        run.log("wandb")
+    assert offline_runs(here) == []
+
+
+@pytest.mark.parametrize("mode", ["disabled", "shared"])
+def test_a_mode_of_wandb_that_keeps_nothing_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    monkeypatch.setenv("WANDB_MODE", mode)
+    with pytest.raises(InputError, match=f"W&B cannot be used with WANDB_MODE={mode}"):
+        run.log("wandb")
+
+
 @pytest.mark.slow
 def test_wandb_gets_texts_only_if_asked_and_collects_nothing_by_itself(run: Run, here: Path) -> None:
     first = run.log("wandb")
@@ -238,7 +255,62 @@ def test_mlflow_has_the_numbers_settings_tables_and_figures(
     assert AWKWARD not in page, "a name would end the script"
 
 
+@pytest.mark.trial
+def test_a_run_logged_to_mlflow_again_is_found_and_gets_what_it_lacks(run: Run, here: Path, client: Any) -> None:
+    first = run.log("mlflow")
+    assert (first.project, first.again) == ("mauve-lens", False)
+    before = artifact(client, first.id, "tables/scores.json", here)
+    assert not any(SECRET.encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
+    second = run.log("mlflow", texts=True)
+    assert (second.id, second.again) == (first.id, True)
+    assert "which was there already and got what it lacked" in str(second)
+    assert artifact(client, first.id, "tables/scores.json", here) == before
+    assert artifacts(client, first.id) == ["figures", "report.html", "tables", "texts"]
+    table = json.loads(artifact(client, first.id, "texts/texts_close.json", here))
+    column = table["columns"].index("text")
+    assert [row[column] for row in table["data"]] == run.texts("close")["text"].tolist()
+    assert [each.value for each in client.get_metric_history(first.id, "close/mauve")] == [
+        run.comparison["close"]["mauve"].mean
+    ]
+    assert client.get_run(first.id).data.metrics == expected(run)
+
+
+@pytest.mark.slow
+def test_a_server_of_mlflow_that_does_not_answer_is_wrong_input(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://reader:hidden@127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    assert main(["log", "tracked", "--to", "mlflow"]) == 2
+    said = capsys.readouterr().err
+    assert "The run could not be logged to MLflow: " in said
+    assert "MLFLOW_TRACKING_URI=sqlite:///mlflow.db" in said
+    assert "hidden" not in said
+
+
 def test_passwords_are_not_shown() -> None:
     assert without_password("postgresql://me:hidden@host:5432/db?a=1") == "postgresql://host:5432/db?a=1"
     for plain in ("http://host:5000", "sqlite:////a/b.db", "databricks"):
         assert without_password(plain) == plain
+
+
+@pytest.mark.slow
+def test_a_logging_that_fails_midway_is_marked_as_failed_and_can_be_repeated(
+    run: Run, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    def refuse(*_: object, **__: object) -> None:
+        raise MlflowException("the disk of the server is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "log_figure", refuse)
+        with pytest.raises(InputError, match="The run could not be logged to MLflow: the disk of the server is full"):
+            run.log("mlflow")
+    experiment = client.get_experiment_by_name("mauve-lens")
+    (found,) = client.search_runs([experiment.experiment_id])
+    assert found.info.status == "FAILED"
+    assert run.log("mlflow").id == found.info.run_id
+    assert client.get_run(found.info.run_id).info.status == "FINISHED"
+    assert artifacts(client, found.info.run_id, "figures") == ["figures/frontier.html", "figures/leaderboard.html"]

@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import numpy as np
+import pytest
+
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.reporting.written import latex_escaped, latex_table, markdown_escaped, markdown_table
@@ -54,10 +57,52 @@ def test_latex_has_score_spread_interval_rank_and_sizes() -> None:
     assert {len(row) for row in rows} == {8}
 
 
+def test_negative_numbers_have_the_sign_of_their_format() -> None:
+    low = make_comparison(first=dict.fromkeys(SCORES, estimate(0.001, -0.002, 0.004)))
+    assert r"{\scriptsize $[-0.002, 0.004]$}" in latex_table(low)
+    assert r"\[−0.002, 0.004\]" in markdown_table(low)
+
+
 def test_ties_share_a_rank_in_both_formats() -> None:
     assert [row[0] for row in rows_of(latex_table(comparison(tied=True)))[:4:2]] == ["1$=$", "1$=$"]
     marked = [line.split(" | ")[:2] for line in markdown_table(comparison(tied=True)).splitlines()[2:4]]
     assert marked == [["| 1=", "a"], ["| 1=", "a"]]
+
+
+def test_letters_and_what_they_mean_stand_in_both_formats() -> None:
+    """a and b are told apart, c from neither: the classic a, b, ab, which ranks alone cannot say."""
+    found = comparison()
+    a, b = found.candidates
+    c = dataclasses.replace(a, source=dataclasses.replace(a.source, name="c"))
+    parts = tuple(dataclasses.replace(part, labels={**part.labels, "c": part.labels[a.name]}) for part in a.partitions)
+    c = dataclasses.replace(c, partitions=parts)
+    tests = tuple(
+        Difference("mauve", one, other, 0.1, 0.05, 0.15, 0.1, p, p, True, 5)
+        for one, other, p in ((a.name, b.name, 0.01), (a.name, "c", 0.5), (b.name, "c", 0.5))
+    )
+    found = dataclasses.replace(found, candidates=(a, b, c), differences=tests)
+    letters = {a.name: "a", "c": "ab", b.name: "b"}
+    shown = {markdown_escaped(name): own for name, own in letters.items()}
+    latex, lines = latex_table(found), markdown_table(found).splitlines()
+    assert lines[0].startswith("| Rank | Letters | Candidate |")
+    assert dict(line.split(" | ")[2:0:-1] for line in lines[2:5]) == shown
+    assert lines[5].startswith("| – |  | human vs")
+    rows = rows_of(latex)[:6]
+    below = {row[1]: under[1] for row, under in zip(rows[::2], rows[1::2], strict=True)}
+    assert below == {latex_escaped(name): rf"{{\scriptsize {own}}}" for name, own in letters.items()}
+    for text in (latex, lines[-1].replace("\\", "")):
+        assert "Candidates that share a letter are not told apart." in text
+
+
+def test_the_notes_say_what_was_resampled() -> None:
+    tested = with_a_test(comparison(), p_value=0.3)
+    prompts = {source.name: np.arange(source.n, dtype=np.int32) for source in tested.sources}
+    paired = dataclasses.replace(tested, prompts=prompts, prompts_by="prompts")
+    for table in (latex_table, markdown_table):
+        said = table(paired).replace("\\", "")
+        assert "Resampled by prompt: 5 to 6 prompts shared with the human texts, matched by equal prompts." in said
+        assert "texts are resampled one by one" in table(tested)
+        assert "esampled" not in table(comparison())  # an older run does not tell
 
 
 def with_a_test(found: Comparison, *, p_value: float) -> Comparison:
@@ -78,6 +123,16 @@ def test_a_test_decides_ties_and_its_rule_is_stated() -> None:
         assert "interval overlaps that of" in text
         assert "Candidates that share a letter have overlapping intervals." in text.replace("\\", "")
         assert "told apart" not in text
+
+
+def test_the_paragraph_says_how_intervals_were_drawn() -> None:
+    tested = with_a_test(comparison(), p_value=0.3)
+    prompts = {source.name: np.arange(source.n, dtype=np.int32) for source in tested.sources}
+    assert "texts drawn with replacement, clusters held fixed, texts exchanged" in methods_paragraph(tested)
+    by_prompt = methods_paragraph(dataclasses.replace(tested, prompts=prompts))
+    shared = "prompts (5 to 6 prompts shared with the human texts)"
+    assert f"{shared} drawn with replacement, clusters held fixed, texts exchanged" in by_prompt
+    assert "exchanged" not in methods_paragraph(comparison())
 
 
 def test_one_candidate_has_no_rule_of_ranks() -> None:
@@ -109,12 +164,40 @@ def test_names_do_nothing_in_latex() -> None:
     assert {len(row) for row in rows_of(table)} == {8}
 
 
+@pytest.mark.parametrize("name", ["a\nb", "a\u202eb", "a\x00b", "a\u2028b"])
+def test_a_name_stays_on_its_line(name: str) -> None:
+    plain = len(markdown_table(comparison()).splitlines())
+    assert len(markdown_table(renamed(comparison(), name)).splitlines()) == plain
+    assert "\u202e" not in latex_escaped(name)
+
+
 def test_names_do_nothing_in_markdown() -> None:
     table = markdown_table(renamed(comparison(), "a|b *c* [d](http://e) <f> `g`"))
     line = table.splitlines()[2]
     assert r"a\|b \*c\* \[d\](http\:\/\/e) \<f\> \`g\`" in line
     assert len(re.findall(r"(?<!\\)\|", line)) == 10
     assert markdown_escaped("nucleus p=0,9") == "nucleus p=0,9"
+
+
+def test_the_note_has_the_settings() -> None:
+    config = CompareConfig(
+        encoder=EncoderConfig("a_b"), score=ScoreConfig(seeds=2, bootstrap=123, scale=3, confidence=0.9)
+    )
+    found = dataclasses.replace(comparison(), config=config)
+    latex, markdown = latex_table(found, "joint", "laplace"), markdown_table(found, "joint", "laplace")
+    for text in (latex, markdown):
+        for said in (
+            "over 2 k-means seeds",
+            "123 resamples",
+            "scaling constant 3",
+            "Joint partition",
+            "laplace smoothing",
+        ):
+            assert said in text
+        assert "eiling" not in text  # joint clusters would be too many for them
+    assert r"90\% bootstrap" in latex
+    assert r"a\_b" in latex
+    assert "90% bootstrap" in markdown
 
 
 def test_the_paragraph_is_filled_in_from_the_run() -> None:

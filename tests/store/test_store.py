@@ -247,6 +247,10 @@ def _shorten_labels(folder: Path) -> None:
     np.save(folder / "pairwise-1.npy", np.zeros((2, 3), dtype=np.int32))
 
 
+def _shorten_prompts(folder: Path) -> None:
+    np.save(folder / "prompts.npy", np.load(folder / "prompts.npy")[:-1])
+
+
 def _pickle_labels(folder: Path) -> None:
     np.save(folder / "joint.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
 
@@ -261,8 +265,13 @@ DAMAGE = {
     "too few labels": _shorten_labels,
     "pickled labels": _pickle_labels,
     "labels cut off": lambda folder: (folder / "joint.npy").write_bytes((folder / "joint.npy").read_bytes()[:-5]),
+    "too few prompts": _shorten_prompts,
+    "no prompts": lambda folder: (folder / "prompts.npy").unlink(),
     "no map": lambda folder: (folder / "projection.npy").unlink(),
+    "no texts": lambda folder: (folder / "texts-2.parquet").unlink(),
+    "texts cut off": lambda folder: (folder / "texts-0.parquet").write_bytes(b"PAR1"),
     "texts of another side": lambda folder: shutil.copy(folder / "texts-2.parquet", folder / "texts-0.parquet"),
+    "broken record": lambda folder: (folder / COMPARISON).write_text("{"),
     "no comparison": lambda folder: _change(folder, "comparison", {}),
 }
 
@@ -318,7 +327,7 @@ def test_a_document_that_is_none_is_damage_of_its_run_alone(
 
 
 @pytest.mark.parametrize("damage", [_piped, _endless])
-@pytest.mark.parametrize("name", ["texts-1.parquet", "features-0.npy"])
+@pytest.mark.parametrize("name", ["texts-1.parquet", "joint.npy", "prompts.npy", "features-0.npy"])
 def test_a_file_that_is_none_is_not_waited_for(store: RunStore, name: str, damage: Callable[[Path], None]) -> None:
     run = save(store)
     damage(run.path / name)
