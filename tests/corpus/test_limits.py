@@ -74,9 +74,9 @@ def test_folders_too(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.txt"])
-def test_blank_lines_count_as_rows(name: str, tmp_path: Path) -> None:
+def test_blank_lines_without_end_are_too_many_rows(name: str, tmp_path: Path) -> None:
     path = write(tmp_path / name, ["abc"])
-    path.write_bytes(path.read_bytes() + b"\n" * 9)
+    path.write_bytes(path.read_bytes() + b"\n" * (3 * limits.LINES_A_ROW))
     assert "too many rows" in refusal(path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import plotly.graph_objects as go
@@ -9,7 +10,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.text_measures import Measurements, Row, Value, measure_title
+from mauve_core.experiments.text_measures import MeasureDifference, Measurements, Row, Value, measure_title
 from mauve_core.figures.measures import (
     interval_label,
     measures_frame,
@@ -75,14 +76,22 @@ def test_the_frame_holds_every_number_in_the_runs_order() -> None:
     assert set(distinct["n_human"]) == {50}
 
 
-def test_the_smallest_gap_comes_first_and_overlapping_ones_share_a_rank() -> None:
-    frame = ranking_frame(MEASURED, "distinct", ORDER)
-    # Gaps 0.01, 0.03 and 0.70, each +- 0.02: the first two meet.
+def test_the_smallest_gap_comes_first_and_those_that_no_test_tells_apart_share_a_rank() -> None:
+    pairs = (NASTY, "near", 0.02, 0.06), ("far", "near", 0.69, 0.01), ("far", NASTY, 0.67, 0.05)
+    tests = tuple(
+        MeasureDifference("distinct", "gap", first, second, gap, gap - 0.02, gap + 0.02, p, p, True, 60)
+        for first, second, gap, p in (
+            (NASTY, "near", 0.02, 0.06),
+            ("far", "near", 0.69, 0.01),
+            ("far", NASTY, 0.67, 0.05),
+        )
+    )
+    frame = ranking_frame(dataclasses.replace(MEASURED, differences=tests), "distinct", ORDER)
+    # Gaps 0.01, 0.03 and 0.70: the first two are not told apart at 0.05.
     assert frame["candidate"].tolist() == ["near", NASTY, "far"]
     assert frame["rank"].tolist() == [1, 1, 3]
     assert frame["tied"].tolist() == [True, True, False]
-    # Gaps 0.01, 0.08 and 0.48: none meet.
-    assert ranking_frame(MEASURED, "repetition", ORDER)["rank"].tolist() == [1, 2, 3]
+    assert ranking_frame(MEASURED, "repetition", ORDER)["rank"].tolist() == [1, 1, 1], "no test, no difference"
 
 
 def test_without_a_gap_there_is_no_rank() -> None:
