@@ -80,11 +80,7 @@ def test_the_smallest_gap_comes_first_and_those_that_no_test_tells_apart_share_a
     pairs = (NASTY, "near", 0.02, 0.06), ("far", "near", 0.69, 0.01), ("far", NASTY, 0.67, 0.05)
     tests = tuple(
         MeasureDifference("distinct", "gap", first, second, gap, gap - 0.02, gap + 0.02, p, p, True, 60)
-        for first, second, gap, p in (
-            (NASTY, "near", 0.02, 0.06),
-            ("far", "near", 0.69, 0.01),
-            ("far", NASTY, 0.67, 0.05),
-        )
+        for first, second, gap, p in pairs
     )
     frame = ranking_frame(dataclasses.replace(MEASURED, differences=tests), "distinct", ORDER)
     # Gaps 0.01, 0.03 and 0.70: the first two are not told apart at 0.05.
