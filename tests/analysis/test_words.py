@@ -146,12 +146,11 @@ def test_agrees_with_the_slow_twin(groups: list[list[str]]) -> None:
         np.testing.assert_allclose([v for _, v in found], [v for _, v in expected], rtol=0, atol=ROUNDING)
 
 
-@settings(deadline=None, max_examples=30)
-@given(texts_of_groups, st.randoms())
-def test_order_of_groups_and_texts_does_not_matter(groups: list[list[str]], random: object) -> None:
+@given(texts_of_groups)
+def test_order_of_groups_and_texts_does_not_matter(groups: list[list[str]]) -> None:
     named = {f"g{i}": texts for i, texts in enumerate(groups)}
-    shuffled = {name: list(reversed(named[name])) for name in sorted(named, key=lambda _: random.random())}  # type: ignore[attr-defined]
-    before, after = distinctive_words(named, stop_words=None), distinctive_words(shuffled, stop_words=None)
+    turned = {name: named[name][::-1] for name in reversed(named)}
+    before, after = distinctive_words(named, stop_words=None), distinctive_words(turned, stop_words=None)
     for name in named:
         assert {w.word for w in before[name]} == {w.word for w in after[name]}
         np.testing.assert_allclose([w.weight for w in before[name]], [w.weight for w in after[name]], atol=ROUNDING)

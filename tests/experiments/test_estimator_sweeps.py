@@ -14,7 +14,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.experiments.methods import Method, methods_run
 from mauve_core.experiments.sweeps import (
-    ESTIMATOR_AXES,
     EstimatorAxis,
     EstimatorSweep,
     estimator_sweep,
