@@ -159,7 +159,7 @@ def test_a_cluster_without_words_has_none() -> None:
     assert main_reason(table(own), source(own), STABLE, None) is None
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_of_a_run_it_is_about_what_the_pages_show(tmp_path: Path) -> None:
     run = make_run(tmp_path, projection=False)
     seed = run.comparison.median_seed("collapsed")
@@ -176,7 +176,7 @@ def test_of_a_run_it_is_about_what_the_pages_show(tmp_path: Path) -> None:
     assert reason.words == tuple(each.word for each in words[:3])
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_it_is_kept_and_a_gap_like_chance_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = make_run(tmp_path, projection=False)
     assert not run_gap_test(run, "pairwise", "close").explains

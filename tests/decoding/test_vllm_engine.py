@@ -152,6 +152,7 @@ def test_a_text_follows_its_prompt_seed_and_generation(vllm: Any, gpt2: str, tmp
     assert max(seeds).bit_length() > 60
 
 
+@pytest.mark.trial
 def test_a_stopped_run_asks_for_the_rest_alone(vllm: Any, gpt2: str, tmp_path: Path) -> None:
     settings = replace(SETTINGS, batch_rows=2, repeats=2)
     expected = written(gpt2, "ancestral", tmp_path / "whole", settings)

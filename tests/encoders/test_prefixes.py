@@ -131,7 +131,7 @@ def test_where_one_pass_would_be_wrong_each_length_is_encoded(
         assert features.key == expected.key
 
 
-@pytest.mark.parametrize("part_seconds", [0.0, 1e9])
+@pytest.mark.parametrize("part_seconds", [0.0])
 def test_stopped_work_goes_on_where_it_stopped(
     tiny: Tiny,
     texts: tuple[str, ...],

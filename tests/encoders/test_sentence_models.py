@@ -202,7 +202,7 @@ def test_a_hub_model_that_may_have_more_files_says_so(
 
 
 @pytest.mark.skipif(PACKAGED["minilm"].locate() is None, reason="the minilm package is not installed")
-@pytest.mark.slow
+@pytest.mark.trial
 def test_the_package_and_its_folder_are_the_same(texts: tuple[str, ...]) -> None:
     folder = str(PACKAGED["minilm"].locate())
     found = features("minilm", texts[:8])
@@ -240,7 +240,7 @@ def test_everything_in_the_files_counts_in_the_key(sentence: Path, tmp_path: Pat
     assert feature_key(texts, config) == features(dense, texts).key
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_devices_the_padded_pass_prefixes_and_the_store(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     for name, pooling in (("gpt2", "mean"), ("gpt2", "weightedmean"), ("bert", "lasttoken")):
         folder = make(tiny(name), tmp_path / f"{name}-{pooling}", pooling, steps=["Dense", "LayerNorm", "Normalize"])

@@ -19,11 +19,9 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key, identify, vector_files, word_vectors
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.models import load_model, load_tokenizer
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.experiments.methods.evaluation import _Work
 from mauve_core.scoring.compare import compare
@@ -292,33 +290,6 @@ def test_a_bad_line_deep_in_the_file_is_named_and_nothing_is_stored(tmp_path: Pa
     assert not store.root.exists()
 
 
-def test_what_needs_a_language_model_says_so(vectors: str, tmp_path: Path) -> None:
-    prompts = tmp_path / "prompts.jsonl"
-    prompts.write_text('{"prompt": "The cat"}\n')
-    attempts = (
-        lambda: load_tokenizer(vectors),
-        lambda: load_model(vectors, with_head=True),
-        lambda: Encoder(EncoderConfig(vectors)).encode_tokens([[1, 2]]),
-        lambda: generate_files(
-            vectors, read_prompts(prompts, None), ["greedy"], tmp_path / "out", settings=GenerationSettings()
-        ),
-    )
-    for attempt in attempts:
-        with pytest.raises(InputError, match=r"word vectors, which has no tokenizer.*a language model"):
-            attempt()
-
-
-def test_a_packed_file_gives_the_same_scores(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    packed = study / "vectors.vec.gz"
-    packed.write_bytes(gzip.compress(b"36 6\n" + (study / "vectors.txt").read_bytes()))
-    records = []
-    for name in ("vectors.txt", packed.name):
-        assert main([*arguments(study, name), "--json", "--quiet"]) == 0
-        records.append(json.loads(capsys.readouterr().out)["candidates"])
-    for one, other in zip(*records, strict=True):
-        assert one["mauve"] == other["mauve"]
-
-
 def test_encode_through_the_command_line(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = study / "far.npy"
     options = ["--encoder", str(study / "vectors.txt"), "--with-prompt", "--quiet"]
@@ -346,6 +317,7 @@ def test_compare_in_python_is_that_of_given_features(study: Path) -> None:
     assert [one.scores for one in own.candidates] == [one.scores for one in other.candidates]
 
 
+@pytest.mark.trial
 def test_string_methods_read_the_words_that_are_looked_up(study: Path) -> None:
     assert main([*arguments(study), "--quiet", "--out", "words"]) == 0
     run = RunStore().load("words")

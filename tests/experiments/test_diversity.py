@@ -184,6 +184,7 @@ def test_clusters_that_a_candidate_never_reaches() -> None:
     assert alike.never == ()
 
 
+@pytest.mark.trial
 def test_modes_that_are_not_separate_are_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
     broad = store_modes("broad", {"five": 5}, noise=1.0)
     assert diversity_of_run(broad).gap is None

@@ -104,7 +104,7 @@ def line(rows: tuple[Any, ...], column: str) -> dict[int, Any]:
     return {row.k: row for row in rows if row.column == column}
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_default_settings_against_plain_loops(run: Run) -> None:
     other = others()
     table = attributes_run(run, others=other)
@@ -142,6 +142,7 @@ def test_clusters_of_texts_without_topics_know_less_of_them(run: Run) -> None:
     assert other < own - 0.2
 
 
+@pytest.mark.trial
 def test_ks_that_the_other_texts_do_not_permit_are_left_out_and_said(run: Run) -> None:
     table = attributes_run(run, [4, 30], ["topic"], others=others(25))
     assert table.ks == (4, 30)
@@ -161,14 +162,7 @@ def test_shared_texts_are_said_and_another_width_is_refused(run: Run) -> None:
         attributes_run(run, [4], others=dataclasses.replace(narrow, features=narrow.features[:, :3]))
 
 
-def test_given_features_are_refused(run: Run, encoded: Run) -> None:
-    for pair in ((run, encoded), (encoded, run)):
-        with pytest.raises(InputError, match="made from given features"):
-            texts_of_run(*pair)
-    with pytest.raises(InputError, match="made from given features"):
-        encoded_texts(run, run.corpora[HUMAN], "x")
-
-
+@pytest.mark.trial
 def test_another_length_and_the_same_texts_are_refused(encoded: Run, own_home: Path) -> None:
     short = encoded_run(own_home, "short", seed=50, max_tokens=5)
     with pytest.raises(InputError, match="max_tokens 1024 and 5"):

@@ -314,6 +314,7 @@ def test_changed_texts_are_encoded_after_their_prompts(encoded):
         assert text.startswith(prompts[first])
 
 
+@pytest.mark.trial
 def test_first_halves_are_swapped_within_each_comparison_half(encoded):
     seen: list[str] = []
 

@@ -96,6 +96,7 @@ def test_encoders_that_see_topics_agree_and_one_that_does_not_differs(run, topic
     assert by_topics.scores["collapsed"]["mauve"].high < by_topics.scores["close"]["mauve"].low
 
 
+@pytest.mark.trial
 def test_a_run_with_an_encoder_has_its_own_row_once(own_home, topics, chance):
     human, candidates, _ = make_comparison_inputs(40)
     config = CompareConfig(
@@ -112,6 +113,7 @@ def test_a_run_with_an_encoder_has_its_own_row_once(own_home, topics, chance):
         encoders_run(run, [own])
 
 
+@pytest.mark.trial
 def test_stopped_work_does_not_encode_again(run, topics, chance, monkeypatch):
     encoded = []
     encode = word_vectors.WordEncoder.encode
@@ -137,6 +139,7 @@ def test_stopped_work_does_not_encode_again(run, topics, chance, monkeypatch):
     assert task.compute().results == table.results
 
 
+@pytest.mark.trial
 def test_an_encoder_that_cannot_read_the_texts_is_left_out_and_named(run, topics, tmp_path):
     foreign = tmp_path / "foreign.txt"
     foreign.write_text("zebra 1.0 2.0\nokapi 2.0 1.0\n")
@@ -149,6 +152,7 @@ def test_an_encoder_that_cannot_read_the_texts_is_left_out_and_named(run, topics
         encoders_run(run, encoders[:1])
 
 
+@pytest.mark.trial
 def test_duplicates_are_refused(run, topics):
     with pytest.raises(InputError, match="no duplicates"):
         encoders_run(run, [parse_encoder(str(topics))] * 2)

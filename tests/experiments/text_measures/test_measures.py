@@ -245,6 +245,7 @@ def test_measures_of_a_model_against_plain_loops(folder):
     assert found.row("sparsemax", "q").human is None
 
 
+@pytest.mark.trial
 def test_the_model_reads_the_human_text_once_for_all_decoders(folder, tmp_path, monkeypatch):
     from mauve_core.encoders import likelihood
 
