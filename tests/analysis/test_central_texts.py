@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from mauve_core.analysis.central_texts import Row, central_texts, paired
+from mauve_core.analysis.central_texts import Row, central_texts, paired, side_by_side
 from mauve_core.analysis.why import WhySource, why_source
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.scoring.result import Partition
 
@@ -31,6 +34,21 @@ def test_nearest_first_by_loops(source: WhySource) -> None:
         human, model = central_texts(source, cluster)
         assert human.tolist() == [row for row in expected if row < 40]
         assert model.tolist() == [row - 40 for row in expected if row >= 40]
+
+
+def test_empty_clusters_and_no_features(source: WhySource) -> None:
+    assert [side.size for side in central_texts(source, 3)] == [0, 0]
+    human, _ = central_texts(dataclasses.replace(source, features=None, centres=None), 0)
+    assert human.tolist() == sorted(human.tolist())
+    with pytest.raises(InputError):
+        central_texts(source, 4)
+
+
+def test_rows_of_both_sides() -> None:
+    human, model = np.array([4, 1, 2, 3]), np.array([7])
+    assert side_by_side(human, model, 3) == [Row(4, 7), Row(1, None), Row(2, None)]
+    assert side_by_side(model, human, 1) == [Row(7, 4)]
+    assert side_by_side(human[:0], model[:0], 3) == []
 
 
 def test_pairs_prefer_the_cluster_and_take_each_prompt_once() -> None:

@@ -10,8 +10,9 @@ import pytest
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.scoring.comparison_json import to_json
-from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.tables import standings
 from tests.handmade import estimate, make_comparison
 
@@ -39,12 +40,21 @@ def only(left: Comparison, right: Comparison) -> Difference:
     return found
 
 
+def test_nothing_differs_from_itself() -> None:
+    assert differences(encoded(), encoded()) == ()
+    assert differences(make_comparison(), make_comparison()) == ()
+    require_comparable(encoded(), encoded())
+
+
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
         ("model", "gpt2", "Encoder: gpt2-large and gpt2"),
+        ("revision", "abc", "Encoder revision: default and abc"),
         ("pooling", "mean", "Pooling: auto and mean"),
+        ("layer", -2, "Layer: -1 and -2"),
         ("dtype", "bfloat16", "Encoder precision: float32 and bfloat16"),
+        ("with_prompt", True, "Prompts encoded: no and yes"),
     ],
 )
 def test_settings_of_the_encoder_count(field: str, value: object, words: str) -> None:
@@ -54,6 +64,13 @@ def test_settings_of_the_encoder_count(field: str, value: object, words: str) ->
     assert str(found) == words
     with pytest.raises(InputError, match=r"cannot be ranked together.*" + words.split(":")[0]):
         require_comparable(encoded(), other)
+
+
+def test_the_same_features_from_a_model_that_was_moved_do_not_count() -> None:
+    found = only(encoded(), encoded(model="/models/gpt2-large"))
+    assert not found.counts
+    assert found.reason == "the features are the same"
+    assert only(encoded(), encoded(with_prompt=True)).counts, "human texts may have empty prompts where models' do not"
 
 
 def test_other_weights_behind_one_name_count() -> None:
@@ -69,14 +86,26 @@ def test_given_features_are_comparable_with_themselves_alone() -> None:
     assert [(item.left, item.right, item.counts) for item in found] == [("features given", "gpt2-large", True)]
 
 
+def test_the_length_of_the_cut_counts_where_a_text_was_cut() -> None:
+    shorter = with_human(encoded(max_tokens=256), features_key="other")
+    assert str(only(encoded(), shorter)) == "Maximum text length: 1,024 tokens and 256 tokens"
+    assert not only(encoded(), shorter).counts
+    assert only(encoded(), with_human(shorter, cut=1)).counts
+    assert only(with_human(shorter, cut=1), encoded()).counts
+
+
 @pytest.mark.parametrize(
     ("field", "value", "counts"),
     [
         ("scale", 3.0, True),
         ("explained_variance", 0.8, True),
         ("unit_rows", "after", True),
+        ("max_iterations", 5, True),
+        ("confidence", 0.9, True),
         ("restarts", 5, False),
+        ("seeds", 3, False),
         ("seed", 1, False),
+        ("bootstrap", 200, False),
     ],
 )
 def test_settings_of_the_scores(field: str, value: float | str, counts: bool) -> None:
@@ -92,6 +121,16 @@ def test_every_setting_is_decided_on() -> None:
     assert fields == decided
 
 
+def test_k_counts_as_it_came_out() -> None:
+    assert differences(with_score(k=3), with_score(k=None)) == (), "both have the three clusters of the records"
+    left, right = encoded(), encoded()
+    first = right.candidates[0]
+    finer = tuple(Partition(p.kind, p.seed, 4, p.objective, p.labels) for p in first.partitions)
+    right = dataclasses.replace(right, candidates=(dataclasses.replace(first, partitions=finer), *right.candidates[1:]))
+    assert str(only(left, right)) == "Clusters k: 3 and 3, 4"
+    assert only(left, right).counts
+
+
 def test_texts_and_their_number_count() -> None:
     found = differences(encoded(), with_human(encoded(), digest="0" * 64, n=8))
     assert [(item.setting, item.counts) for item in found] == [("Human texts", True), ("Number of human texts", True)]
@@ -101,6 +140,42 @@ def test_texts_and_their_number_count() -> None:
         other, candidates=(dataclasses.replace(other.candidates[0], source=source), *other.candidates[1:])
     )
     assert str(only(encoded(), other)) == "Texts per candidate: 5, 6 and 6, 50"
+
+
+def test_normalization_counts_even_if_the_human_texts_stayed() -> None:
+    other = with_human(encoded(), normalized=(Change("quotes", 0, 7), Change("words:9", 0, 7)))
+    found = only(encoded(), other)
+    assert str(found) == "Normalization of texts: none and quotes, length of 9 words"
+    assert found.counts
+    with pytest.raises(InputError, match="Normalization of texts"):
+        require_comparable(encoded(), other)
+    twice = with_human(encoded(), normalized=(*(other.human.normalized or ()), Change("quotes", 0, 7)))
+    assert differences(other, twice) == ()
+
+
+def test_circumstances_are_told_and_not_counted() -> None:
+    left = dataclasses.replace(encoded(), environment={"device": "cpu", "versions": {"numpy": "2.0", "torch": "2"}})
+    right = dataclasses.replace(encoded(), environment={"device": "cuda", "versions": {"numpy": "2.1"}})
+    right = dataclasses.replace(right, config=dataclasses.replace(right.config, projection=False))
+    found = differences(left, right)
+    assert [str(item) for item in found] == [
+        "Map: yes and no",
+        "Device: cpu and cuda",
+        "numpy version: 2.0 and 2.1",
+        "torch version: 2 and not used",
+    ]
+    assert not any(item.counts for item in found)
+    require_comparable(left, right)
+
+
+def test_the_refusal_names_each_and_what_counts_comes_first() -> None:
+    other = with_score(scale=3.0, seeds=7, k=9, confidence=0.9)
+    assert [item.counts for item in differences(encoded(), other)] == [True, True, False]
+    with pytest.raises(
+        InputError, match=r"Scaling constant c: 5 and 3; Confidence level of the intervals: 0\.95 and 0\.9"
+    ) as e:
+        one_leaderboard(encoded(), other, ("a", "b"))
+    assert "seeds" not in str(e.value)
 
 
 def test_one_leaderboard_ranks_all_candidates_by_the_rule_of_one_run() -> None:

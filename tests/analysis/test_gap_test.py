@@ -106,3 +106,11 @@ def test_the_level_is_reached_exactly_and_with_room_for_accidents() -> None:
         "at least as large in 1,200 of 9,999 draws; costs are shown if at most 99 are."
         in GapTest(0.1, 1200, 9999).in_words()
     )
+
+
+@pytest.mark.parametrize("draws", [99, 199, 200, 499, 999, 1000, 12345])
+def test_a_gap_is_explained_up_to_the_level(draws: int) -> None:
+    for reached in range(200):
+        found = GapTest(0.1, reached, draws)
+        assert found.explains == (100 * (1 + reached) <= 1 + draws)
+        assert found.explains == (reached <= found.allowed)

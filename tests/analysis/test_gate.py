@@ -8,7 +8,8 @@ from scipy.stats import t
 
 from mauve_core.analysis.gate import QUOTED, GateResult, findings_of, run_gate
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.corpus import corpus_from_texts
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.scoring.gate import BASELINE, CANDIDATE, GateRule
 from mauve_core.scoring.result import Partition
@@ -51,6 +52,10 @@ def test_a_margin_beyond_the_difference_passes():
     assert gate("close", "collapsed", rule=GateRule(margin=min(difference + 0.2, 1.0))).verdict == "pass"
 
 
+def test_the_same_seed_gives_the_same_numbers():
+    assert gate("close", "shifted").tests == gate("close", "shifted").tests
+
+
 def test_a_larger_baseline_is_cut_to_the_size_of_the_candidate_and_that_is_told():
     human, others, features = make_comparison_inputs()
     shifted = others["shifted"]
@@ -62,12 +67,29 @@ def test_a_larger_baseline_is_cut_to_the_size_of_the_candidate_and_that_is_told(
     assert result.notes[0].startswith("Of 160 texts of the baseline, 90 are taken")
 
 
+def test_one_prompt_for_all_texts_is_no_reason_to_pair_them():
+    human, others, features = make_comparison_inputs()
+    same = [
+        corpus_from_texts(list(side.texts), name=side.name, prompts=["Write a story"] * len(side))
+        for side in (human, others["close"], others["shifted"])
+    ]
+    own = {HUMAN: features[HUMAN], BASELINE: features["close"], CANDIDATE: features["shifted"]}
+    result = run_gate(*same, CONFIG, features=own)
+    assert result.paired_by is None
+    assert result.tests[0].groups == 160
+
+
 def test_several_measures_are_each_tested_at_a_part_of_the_level():
     result = gate("close", "shifted", measures=["mauve", "mid"])
     for test in result.tests:
         assert test.alpha == 0.025
         reach = t.ppf(0.975, test.groups - 1) * test.sd
         assert (test.low, test.high) == pytest.approx((test.difference - reach, test.difference + reach))
+
+
+def test_an_unknown_measure_is_told_before_the_work():
+    with pytest.raises(InputError, match="at most once"):
+        gate("close", "shifted", measures=["length"])
 
 
 def test_findings_by_hand():
@@ -97,3 +119,9 @@ def test_findings_by_hand():
     assert first.text.startswith("candidate 3 xxx")
     assert len(first.text) == QUOTED
     assert first.text.endswith("…")
+
+
+def test_few_texts_are_an_error_before_any_work():
+    few: list[Corpus] = [corpus_from_texts([f"text {i}" for i in range(5)], name=name) for name in "abc"]
+    with pytest.raises(InputError, match="too few texts"):
+        run_gate(*few, CONFIG, features=dict.fromkeys((HUMAN, BASELINE, CANDIDATE), np.ones((5, 3))))

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from mauve_core.analysis import precomputed
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
+from mauve_core.analysis.gap_test import GapTest
 from mauve_core.analysis.main_reason import Reason, main_reason
+from mauve_core.analysis.precomputed import run_cluster_words, run_gap_test, run_main_reason, run_stability
 from mauve_core.analysis.why import WhySource
+from mauve_core.base.config import HUMAN
 from mauve_core.corpus.text_properties import PROPERTIES
+from tests.synthetic import make_run
 
 HUMANS, MODELS, K = 60, 60, 3
 STABLE = ["noise", "stable", "noise"]
@@ -59,6 +67,19 @@ def test_a_property_of_the_sides_within_the_cluster_comes_first() -> None:
     assert (only.p, only.q) == (12 / 60, 40 / 60)
 
 
+def test_of_two_properties_the_one_that_separates_better_is_named() -> None:
+    own = labels(12, 40)
+    model = np.arange(own.size) >= HUMANS
+    distinct = np.where(model, 0.44, 0.93) + noise(own)
+    shorter = np.where(model & (np.arange(own.size) % 12 != 0), 30.0, 90.0) + noise(own)
+    for length, named in ((shorter, "distinct"), (np.where(model, 30.0, 90.0), "length")):
+        reason = found(
+            own, distinct=np.where(named == "length", np.where(shorter < 60, 0.4, 0.9), distinct), length=length
+        )
+        assert reason is not None
+        assert (reason.where, reason.property_name) == ("cluster", named)
+
+
 def test_over_all_texts_comes_second_and_needs_no_stable_cluster() -> None:
     own = labels(0, 20)
     model = np.arange(own.size) >= HUMANS
@@ -70,6 +91,21 @@ def test_over_all_texts_comes_second_and_needs_no_stable_cluster() -> None:
         assert reason.sentence == "ends mid-sentence: 92% of texts against 0%"
 
 
+def test_what_all_texts_show_leads_to_the_costliest_cluster_that_shows_it() -> None:
+    """Of cluster 0 the model writes nothing; its texts of cluster 1 end whole, those of cluster 2 do not."""
+    own = labels(0, 10)
+    own[HUMANS + 10 :] = 2
+    model = np.arange(own.size) >= HUMANS
+    reason = found(own, truncated=(model & (own == 2)).astype(np.float64), length=np.full(own.size, 50.0))
+    assert reason is not None
+    assert (reason.where, reason.cluster, reason.direction) == ("all", 2, "adds")
+    assert reason.share == pytest.approx(table(own)["cost_share"].iloc[2])
+    assert np.argsort(-table(own)["cost"].to_numpy()).tolist() == [0, 1, 2]
+    everywhere = found(own, truncated=model.astype(np.float64))
+    assert everywhere is not None
+    assert everywhere.cluster == 1
+
+
 def test_the_cluster_against_the_rest_comes_third() -> None:
     own = labels(0, 20)
     reason = found(own, length=np.where(own == 1, 30.0, 90.0) + noise(own))
@@ -79,6 +115,15 @@ def test_the_cluster_against_the_rest_comes_third() -> None:
     missed = found(labels(20, 0), length=np.where(labels(20, 0) == 1, 30.0, 90.0) + noise(own))
     assert missed is not None
     assert missed.finding == "writes fewer texts that are shorter"
+
+
+def test_words_come_last_and_at_most_three() -> None:
+    reason = found(labels(3, 15))
+    assert reason is not None
+    assert (
+        reason.sentence
+        == "writes more texts like “river”, “a_b”, “sea”: 25% of its texts against 5% in the costliest cluster"
+    )
 
 
 def test_an_unstable_cluster_explains_nothing() -> None:
@@ -106,3 +151,42 @@ def test_means_that_point_the_other_way_are_no_reason() -> None:
     assert found(own, ["noise"] * 3, length=length) is not None
     length[-1] = 1e6
     assert found(own, ["noise"] * 3, length=length) is None
+
+
+def test_a_cluster_without_words_has_none() -> None:
+    own = labels(3, 15)
+    assert main_reason(table(own), source(own), STABLE, [[], [], []]) is None
+    assert main_reason(table(own), source(own), STABLE, None) is None
+
+
+@pytest.mark.trial
+def test_of_a_run_it_is_about_what_the_pages_show(tmp_path: Path) -> None:
+    run = make_run(tmp_path, projection=False)
+    seed = run.comparison.median_seed("collapsed")
+    reason = run_main_reason(run, "collapsed")
+    assert reason is not None
+    part = run.comparison.partition("pairwise", "collapsed", seed)
+    own = cluster_table(part.counts(HUMAN), part.counts("collapsed"), 0.3)
+    assert reason.cluster == int(own["cost"].to_numpy().argmax())
+    assert reason.share == own["cost_share"].max()
+    assert reason.low <= reason.share <= reason.high
+    assert run_stability(run, "pairwise", "collapsed", seed).label[reason.cluster] == "stable"
+    words = run_cluster_words(run, "pairwise", "collapsed", seed)[reason.cluster]
+    assert reason.where == "words"
+    assert reason.words == tuple(each.word for each in words[:3])
+
+
+@pytest.mark.trial
+def test_it_is_kept_and_a_gap_like_chance_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(tmp_path, projection=False)
+    assert not run_gap_test(run, "pairwise", "close").explains
+    assert run_main_reason(run, "close") is None
+    reason = run_main_reason(run, "collapsed")
+    monkeypatch.setattr(precomputed, "main_reason", lambda *_: pytest.fail("computed again"))
+    assert run_main_reason(run, "collapsed") == reason
+    assert run_main_reason(run, "close") is None
+    monkeypatch.undo()
+    monkeypatch.setattr(precomputed, "run_gap_test", lambda *_: GapTest(0.1, 5, 499))
+    elsewhere = dataclasses.replace(run, path=tmp_path / "elsewhere")
+    assert reason is not None
+    assert run_main_reason(elsewhere, "collapsed") is None

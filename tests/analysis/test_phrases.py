@@ -11,6 +11,8 @@ import pytest
 from mauve_core.analysis import phrases
 from mauve_core.analysis.phrases import PRIOR, distinctive_phrases
 from mauve_core.analysis.words import WordCounts, count_words
+from mauve_core.base.errors import InputError
+from mauve_core.corpus.text_properties import stop_words
 from mauve_core.numerics.statistics.log_odds import log_odds
 
 FIRST = ["the red house burns", "a red house", "red houses", "the red house stands"] * 5
@@ -38,10 +40,45 @@ def test_hand_values_by_tokens() -> None:
     assert phrase.z == pytest.approx(difference[0] / sd[0])
 
 
+def test_a_text_that_repeats_a_word_counts_once_by_documents() -> None:
+    first = ["spam " * 200 + "eggs", *["eggs ham"] * 19]
+    second = ["ham eggs"] * 20
+    assert "spam" not in {phrase.text for phrase in distinctive_phrases(first, second, min_texts=1)[0]}
+    (phrase, *_), _ = distinctive_phrases(first, second, unit="tokens", min_texts=1)
+    assert phrase.text == "spam"
+    assert (phrase.texts, phrase.tokens) == (1, 200)
+
+
 def test_the_two_sides_change_places() -> None:
     one, other = distinctive_phrases(FIRST, SECOND)
     again, first = distinctive_phrases(SECOND, FIRST)
     assert (one, other) == (first, again)
+
+
+def test_phrases_do_not_repeat_themselves() -> None:
+    found, _ = distinctive_phrases(FIRST, SECOND)
+    for place, phrase in enumerate(found):
+        for other in found[:place]:
+            assert f" {phrase.text} " not in f" {other.text} "
+            assert f" {other.text} " not in f" {phrase.text} "
+    assert [phrase.z for phrase in found] == sorted((phrase.z for phrase in found), reverse=True)
+    # The longer of two phrases in the same texts.
+    texts = ["in white shoes"] * 10
+    assert distinctive_phrases(texts, ["no"] * 10)[0][0].text == "in white shoes"
+
+
+def test_phrases_of_stop_words_alone_are_left_out() -> None:
+    first, second = ["of the sea"] * 10, ["by a lake"] * 10
+    assert distinctive_phrases(first, second, stop_words=stop_words())[0][0].text == "of the sea"
+    assert distinctive_phrases(["of the"] * 10, second, stop_words=stop_words())[0] == ()
+    assert distinctive_phrases(["of the"] * 10, second)[0][0].text == "of the"
+
+
+def test_rare_phrases_and_equal_sets() -> None:
+    assert distinctive_phrases(FIRST, FIRST) == ((), ())
+    assert distinctive_phrases(["unique", *FIRST], ["other", *FIRST]) == ((), ())
+    assert distinctive_phrases(["!"], ["?"]) == ((), ())
+    assert len(distinctive_phrases(FIRST, SECOND, top=1)[0]) == 1
 
 
 def test_noise_gives_few_phrases() -> None:
@@ -53,7 +90,22 @@ def test_noise_gives_few_phrases() -> None:
     assert sum(len(side) for side in found) <= 0.05 * 200 + 5 * np.sqrt(0.05 * 0.95 * 200)
 
 
-@pytest.mark.parametrize("min_texts", [1, 5])
+@pytest.mark.parametrize("wrong", [{"unit": "words"}, {"confidence": 0.0}, {"first": []}, {"second": []}])
+def test_what_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        distinctive_phrases(**{"first": FIRST, "second": SECOND, **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mark", "'’")
+def test_contractions_apart_from_their_words_are_no_phrases(mark: str) -> None:
+    tokenized = [f"the city {mark}s mayor said they {mark}ll vote"] * 20
+    found, _ = distinctive_phrases(tokenized, ["a letter came"] * 20, min_texts=1)
+    assert not {"s", "ll"} & {word for phrase in found for word in phrase.text.split()}
+    joined, _ = distinctive_phrases([f"it{mark}s late"] * 20, ["a letter came"] * 20, min_texts=1)
+    assert f"it{mark}s late" in {phrase.text for phrase in joined}
+
+
+@pytest.mark.parametrize("min_texts", [0, 1, 2, 5])
 @pytest.mark.parametrize("unit", ["documents", "tokens"])
 def test_leaving_out_rare_phrases_early_changes_nothing(
     unit: str, min_texts: int, monkeypatch: pytest.MonkeyPatch
@@ -72,3 +124,8 @@ def test_leaving_out_rare_phrases_early_changes_nothing(
 
     monkeypatch.setattr(phrases, "count_words", count_all)
     assert distinctive_phrases(first, second, unit=unit, min_texts=min_texts) == found
+
+
+def test_texts_without_a_common_phrase() -> None:
+    assert distinctive_phrases(["one", "two"], ["three", "four"]) == ((), ())
+    assert distinctive_phrases(["one"], ["two"], min_texts=3) == ((), ())

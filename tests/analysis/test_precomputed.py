@@ -21,13 +21,18 @@ from mauve_core.analysis.precomputed import (
     run_gap_test,
     run_properties,
     run_repartition,
+    run_sampling_advice,
     run_stability,
+    run_words,
 )
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
-from mauve_core.analysis.words import count_words
+from mauve_core.analysis.words import count_words, joined
 from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.corpus.text_properties import PROPERTIES, text_properties
 from mauve_core.encoders import text_kind
+from mauve_core.numerics.resampling.sampling_texts import recommend_texts
 from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.estimates import ScoreBasis, score_basis
 from mauve_core.store import Run, RunStore
@@ -104,6 +109,26 @@ def test_kept_words_of_clusters_are_those_of_their_texts(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("no_work")
+def test_kept_words_joined_are_those_of_both_sides(run: Run) -> None:
+    found = joined(run_words(run, HUMAN), run_words(run, "shifted"))
+    texts = [*run.corpora[HUMAN].texts, *run.corpora["shifted"].texts]
+    expected = count_words(texts)
+    assert found.vocabulary.tolist() == expected.vocabulary.tolist()
+    assert (found.matrix != expected.matrix).nnz == 0
+    labels = np.arange(len(texts)) % 3
+    assert found.by_group(labels, 3) == expected.by_group(labels, 3)
+
+
+@pytest.mark.usefixtures("no_work")
+def test_kept_properties_are_those_of_the_texts(run: Run) -> None:
+    expected = text_properties(run.corpora["close"].texts)
+    found = run_properties(run, "close")
+    assert found.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+@pytest.mark.usefixtures("no_work")
 def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> None:
     others = run_repartition(run, "close", "pairwise")
     assert others
@@ -157,3 +182,71 @@ def test_a_file_of_another_run_or_item_is_made_again(run: Run, tmp_path: Path) -
         (run.path / DERIVED / name).write_bytes(whole[next_one])
     derive(again)
     assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole
+
+
+def test_both_advices_name_one_error_at_the_run_s_own_size(run: Run) -> None:
+    for name in ("close", "shifted"):
+        texts, clusters = run_sampling_advice(run, name)
+        own = texts.curve.n.tolist().index(texts.n)
+        assert texts.curve.mean[own] == clusters.curve.mean[clusters.curve.k.tolist().index(texts.k)]
+
+
+def test_kept_sampling_advice_is_the_advice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(run.path / DERIVED)
+    monkeypatch.setattr(precomputed, "SAMPLED_CELLS", 1000)
+    first = run_sampling_advice(run, "close")
+    monkeypatch.setattr(precomputed, "recommend_texts", None)  # what is kept is read
+    part = run.comparison.partition("pairwise", "close")
+    p, q = part.counts(HUMAN), part.counts("close")
+    draws = max(1000 // part.k, 100)
+    expected = recommend_texts(p, q, replicates=draws, seed=run.comparison.config.score.seed)
+    for found in (first, run_sampling_advice(run, "close")):
+        assert_equal_fields(found[0], expected)
+        assert_equal_fields(found[1], first[1])
+        assert found[1].curve.k.tolist() == sorted(found[1].curve.k.tolist())
+        assert isinstance(found[1].k, int)
+        assert isinstance(found[1].reason, str)
+
+
+def assert_equal_fields(found: object, expected: object) -> None:
+    assert type(found) is type(expected)
+    for field in dataclasses.fields(expected):  # type: ignore[arg-type]
+        one, two = getattr(found, field.name), getattr(expected, field.name)
+        if dataclasses.is_dataclass(two):
+            assert_equal_fields(one, two)
+        else:
+            assert type(one) is type(two), field.name
+            np.testing.assert_array_equal(one, two)
+
+
+def test_pairwise_partitions_of_other_k_are_kept_for_each_candidate(run: Run) -> None:
+    shutil.rmtree(run.path / DERIVED)
+    found = {name: run_repartition(run, name, "pairwise") for name in ("close", "shifted")}
+    for name, parts in found.items():
+        assert [part.labels.keys() for part in parts] == [{HUMAN, name}] * len(parts)
+        again = run_repartition(run, name, "pairwise")
+        for one, two in zip(parts, again, strict=True):
+            np.testing.assert_array_equal(one.labels[name], two.labels[name])
+    assert len(list((run.path / DERIVED).glob("other-partitions-pairwise-*.npz"))) == 2
+
+
+def test_a_file_of_another_format_is_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_properties(run, HUMAN)
+    monkeypatch.setattr(precomputed, "FORMAT", precomputed.FORMAT + 1)
+    monkeypatch.setattr(text_kind, "text_properties", lambda texts: dict.fromkeys(PROPERTIES, np.zeros(len(texts))))
+    assert not run_properties(run, HUMAN)["length"].any()
+
+
+def test_a_home_that_refuses_keeps_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise StorageError("No space")
+
+    shutil.rmtree(run.path / DERIVED)
+    monkeypatch.setattr(precomputed, "write_atomically", refuse)
+    assert run_properties(run, HUMAN)["length"].all()
+    assert not (run.path / DERIVED).exists()
+
+
+def test_an_unknown_source_is_refused(run: Run) -> None:
+    with pytest.raises(InputError, match="No source"):
+        run_words(run, "other")

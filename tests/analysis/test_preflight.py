@@ -16,7 +16,7 @@ from mauve_core.analysis.format_measures import format_measures
 from mauve_core.analysis.preflight import LEAST_EFFECT, LEVEL, Preflight, headline, preflight, to_text
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.corpus import Corpus
+from mauve_core.corpus import Corpus, corpus_from_texts
 from tests.planted_formats import FOLLOWS, N, corpus, planted, prompts, texts
 
 
@@ -81,6 +81,12 @@ def test_repeated_prompts_do_not_look_like_differences() -> None:
     assert wrong["none"] >= 5, "otherwise this tests nothing"
 
 
+def test_one_prompt_for_all_texts_hides_nothing() -> None:
+    both = planted("leading_space")
+    both = {name: dataclasses.replace(side, prompts=("Write.",) * N) for name, side in both.items()}
+    assert flagged(preflight(both)) == {"leading_space"}
+
+
 def test_numbers_of_a_row_against_counts_and_scipy() -> None:
     both = planted("length")
     found = {row.kind: row for row in preflight(both).rows}
@@ -107,10 +113,34 @@ def test_a_difference_that_moves_no_score_is_not_flagged() -> None:
     assert not row.flagged
 
 
+def test_excluded_empty_texts_count() -> None:
+    model = corpus_from_texts([*texts(N, 2)[:150], *[" "] * 50], name="model")
+    (row,) = preflight({HUMAN: corpus("human", texts(N, 1)), "model": model}).flagged
+    assert (row.kind, row.candidate_value, row.candidate_n) == ("duplicates", 0.25, N)
+
+
+def test_repetitions_are_counted_among_equally_many_texts() -> None:
+    """Forty texts, each as probable: two thousand draws repeat nearly always, forty rarely."""
+    pool, rng = texts(40, 5), np.random.default_rng(1)
+    both = {HUMAN: raw("human", rng.choice(pool, 2000).tolist()), "model": raw("model", rng.choice(pool, 40).tolist())}
+    (row,) = (row for row in preflight(both).rows if row.kind == "duplicates")
+    assert (row.human_n, row.candidate_n) == (40, 40)
+    assert not row.flagged
+
+
+def test_prompts_of_another_side_serve_by_id() -> None:
+    both = planted("echo")
+    both["model"] = dataclasses.replace(both["model"], prompts=None)
+    assert "echo" in flagged(preflight(both))
+    assert all(row.human_n == 0 for row in preflight(sides(["a"], ["b"])).rows if row.kind == "echo")
+
+
 @pytest.mark.parametrize(
     ("human", "model"),
     [
         ([], []),
+        ([], ["One text."]),
+        (["One text."], ["Another text"]),
         (["Same."] * 200, ["Same."] * 200),
         (["\ud800 half a pair"] * 30, ["\ud800"] * 30),
         ([""] * 30, [" "] * 30),
@@ -124,3 +154,18 @@ def test_hostile_sides_give_numbers(human: list[str], model: list[str]) -> None:
     assert again == found
     if min(len(human), len(model)) < 2 or human == model:
         assert not found.flagged
+
+
+def test_without_candidates_there_is_nothing() -> None:
+    assert preflight({HUMAN: raw("human", texts(5, 1))}).rows == ()
+
+
+def test_the_furthest_candidate_stands_for_a_kind() -> None:
+    both = planted("leading_space")
+    both["all"] = corpus("all", [f" {text.lstrip()}" for text in both["model"].texts], prompts(N))
+    found = preflight(both)
+    assert [row.candidate for row in found.flagged] == ["all", "model"]
+    assert found.clean == 0
+    (line,) = to_text(found).splitlines()[1:]
+    assert "all 200 of 200 (100%)" in line
+    assert "and 1 more" in line

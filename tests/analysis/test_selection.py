@@ -6,17 +6,30 @@ import dataclasses
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mauve_core.analysis.selection import inside_polygon, rows_in_lasso
+from mauve_core.analysis.selection import (
+    MISSING,
+    Stack,
+    inside_polygon,
+    rows_in_cluster,
+    rows_in_lasso,
+    rows_with_values,
+    value_counts,
+)
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
 SQUARE = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
+
+RNG = np.random.default_rng(4)
 
 
 def inside_by_winding(point: tuple[float, float], polygon: NDArray[np.float64]) -> bool:
@@ -32,6 +45,18 @@ def star(corners: int, rng: np.random.Generator) -> NDArray[np.float64]:
     angle = np.sort(rng.uniform(0, 2 * math.pi, corners))
     radius = rng.uniform(0.2, 1, corners)
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+def test_square() -> None:
+    points = [(0.5, 0.5), (1.5, 0.5), (-0.5, 0.5), (0.5, 1.5), (0.5, -0.5), (0.001, 0.999)]
+    assert inside_polygon(points, SQUARE).tolist() == [True, False, False, False, False, True]
+
+
+def test_orientation_and_start_do_not_matter() -> None:
+    points = RNG.uniform(-0.5, 1.5, (500, 2))
+    expected = ((points > 0) & (points < 1)).all(axis=1)
+    for polygon in (SQUARE, SQUARE[::-1], SQUARE[2:] + SQUARE[:2], [*SQUARE, SQUARE[0]]):
+        np.testing.assert_array_equal(inside_polygon(points, polygon), expected)
 
 
 def test_concave_polygon_and_hole_by_even_odd() -> None:
@@ -65,9 +90,55 @@ def test_a_cut_shares_out_every_point_once(seed: int, at: float) -> None:
     np.testing.assert_array_equal(halves, inside_polygon(points, SQUARE).astype(int))
 
 
+def test_blocks_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, polygon = RNG.uniform(-1, 1, (997, 2)), star(12, RNG)
+    whole = inside_polygon(points, polygon)
+    monkeypatch.setattr("mauve_core.analysis.selection._BLOCK", 100)
+    np.testing.assert_array_equal(inside_polygon(points, polygon), whole)
+    assert 0 < whole.sum() < whole.size
+
+
+def test_float32_points_and_nan() -> None:
+    points = np.array([[0.5, 0.5], [np.nan, 0.5], [np.inf, 0.5]], dtype=np.float32)
+    assert inside_polygon(points, SQUARE).tolist() == [True, False, False]
+    assert inside_polygon(np.empty((0, 2)), SQUARE).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("points", "polygon"),
+    [([(0, 0)], SQUARE[:2]), ([0, 0], SQUARE), ([(0, 0, 0)], SQUARE), ([(0, 0)], [(0, 0), (1, 0), (math.nan, 1)])],
+)
+def test_unusable_input(points: object, polygon: object) -> None:
+    with pytest.raises(InputError):
+        inside_polygon(points, polygon)  # type: ignore[arg-type]
+
+
+def test_stack() -> None:
+    stack = Stack(
+        names=("human", "a", "b"),
+        source=np.array([0, 0, 1, 2, 2], dtype=np.int16),
+        position=np.array([0, 1, 0, 0, 1], dtype=np.int32),
+    )
+    labels = {"human": np.array([4, 5], dtype=np.int32), "b": np.array([6, 7], dtype=np.int32)}
+    partition = Partition("pairwise", 0, 8, 0.0, labels)
+    assert stack.labels(partition).tolist() == [4, 5, -1, 6, 7]
+    mask = np.array([False, True, True, True, True])
+    assert stack.positions(mask, "human").tolist() == [1]
+    assert stack.positions(mask, "b").tolist() == [0, 1]
+    assert stack.visible((1,)).tolist() == [True, True, False, True, True]
+
+
 @pytest.fixture(scope="module")
 def stored_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return make_run(tmp_path_factory.mktemp("stored"), n=60, seeds=1, projection=False)
+
+
+def test_rows_of_a_cluster(stored_run: Run) -> None:
+    part = stored_run.comparison.partition("pairwise", "close", 0)
+    cluster = int(part.labels[HUMAN][0])
+    assert rows_in_cluster(part, HUMAN, cluster) == tuple(np.flatnonzero(part.labels[HUMAN] == cluster))
+    assert rows_in_cluster(part, "shifted", cluster) == ()
+    assert rows_in_cluster(part, HUMAN, None) == ()
 
 
 def test_rows_in_a_lasso(stored_run: Run) -> None:
@@ -81,3 +152,15 @@ def test_rows_in_a_lasso(stored_run: Run) -> None:
     assert second == tuple(np.flatnonzero((places[n : 2 * n] > 0).all(axis=1)))
     assert rows_in_lasso(comparison, HUMAN, None) == ()
     assert rows_in_lasso(stored_run.comparison, HUMAN, quarter) == ()
+
+
+def test_rows_by_metadata(stored_run: Run) -> None:
+    topics = stored_run.corpora[HUMAN].metadata["topic"]
+    counts = value_counts(topics)
+    assert sum(counts.values()) == len(topics)
+    assert list(counts.values()) == sorted(counts.values(), reverse=True)
+    assert rows_with_values(topics, ["river", "engine"]) == tuple(np.flatnonzero(topics.isin(["river", "engine"])))
+    mixed = pd.Series([1, None, "1", 2.5], dtype=object)
+    assert value_counts(mixed) == {"1": 2, MISSING: 1, "2.5": 1}
+    assert rows_with_values(mixed, [MISSING, "1"]) == (0, 1, 2)
+    assert rows_with_values(mixed, []) == ()

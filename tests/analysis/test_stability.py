@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError
 from mauve_core.numerics.resampling.stability import Stability, cluster_stability
 from mauve_core.scoring.result import Comparison, Partition
 from tests.handmade import N, make_comparison
@@ -37,3 +40,39 @@ def test_the_reference_comes_first_and_the_other_seeds_follow(
     parts = [comparison.partition(kind, MODEL, each) for each in (seed, 1 - seed)]
     expected = cluster_stability([stacked(part) for part in parts], N[HUMAN], k=parts[0].k, seed=0)
     assert_same_statistics(assess_stability(comparison, MODEL, kind, seed), expected)
+
+
+def test_more_partitions_and_prompts(comparison: Comparison) -> None:
+    reference, other = (comparison.partition("pairwise", MODEL, each) for each in (0, 1))
+    coarse = dataclasses.replace(
+        reference, k=2, labels={name: np.minimum(labels, 1) for name, labels in reference.labels.items()}
+    )
+    prompts = {name: [f"prompt {i}" for i in range(N[name])] for name in (HUMAN, MODEL)}
+    found = assess_stability(comparison, MODEL, others=[coarse], prompts=prompts)
+    blocks = [*prompts[HUMAN], *prompts[MODEL]]
+    rows = [stacked(part) for part in (reference, other, coarse)]
+    expected = cluster_stability(rows, N[HUMAN], k=reference.k, blocks=blocks, seed=0)
+    assert_same_statistics(found, expected)
+    assert found.elsewhere.shape == (2, reference.k)
+    assert found.notes == expected.notes
+    assert "never change sides" in found.notes[0]
+
+
+def test_the_same_question_gets_the_same_numbers(comparison: Comparison) -> None:
+    first, again = assess_stability(comparison, MODEL), assess_stability(comparison, MODEL)
+    np.testing.assert_array_equal(first.p, again.p)
+    score = dataclasses.replace(comparison.config.score, seed=comparison.config.score.seed + 1)
+    other = dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
+    assert not np.array_equal(first.p, assess_stability(other, MODEL).p)
+    assert assess_stability(comparison, MODEL, permutations=7).permutations == 7
+
+
+def test_what_is_refused(comparison: Comparison) -> None:
+    with pytest.raises(InputError, match="No candidate"):
+        assess_stability(comparison, "other")
+    with pytest.raises(InputError, match="No partition with that seed"):
+        assess_stability(comparison, MODEL, seed=5)
+    with pytest.raises(InputError, match="does not belong to these texts"):
+        assess_stability(comparison, MODEL, others=[comparison.candidates[0].partitions[0]])
+    with pytest.raises(InputError, match="prompts do not match"):
+        assess_stability(comparison, MODEL, prompts={HUMAN: ["a"] * N[HUMAN], MODEL: ["a"]})

@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.text_diff import marked
+from mauve_core.analysis.text_diff import MOST_WORDS, marked
 
 TAGS = re.compile(r"</?(?:div|del|ins)(?: style=\"[^\"]*\")?>")
 
@@ -18,6 +18,10 @@ texts = st.text(st.sampled_from(list("ab<>&\"' .,\n-é")), max_size=60)
 def plain(markup: str) -> str:
     """What a reader sees."""
     return html.unescape(TAGS.sub("", markup))
+
+
+def inside(markup: str, tag: str) -> list[str]:
+    return [html.unescape(part) for part in re.findall(rf"<{tag} [^>]*>(.*?)</{tag}>", markup, re.DOTALL)]
 
 
 @given(texts, texts)
@@ -41,8 +45,35 @@ def test_what_is_not_marked_is_the_same_on_both_sides(before: str, after: str) -
     assert "<del" not in found.after
 
 
+@given(texts)
+def test_equal_texts_have_no_marks(text: str) -> None:
+    found = marked(text, text)
+    assert "<del" not in found.before
+    assert "<ins" not in found.after
+
+
+def test_neighbours_share_a_mark_and_marks_stand_without_white_space() -> None:
+    found = marked("See the old <cat>, please.", "See cat, thank you.")
+    assert inside(found.before, "del") == ["the old <", ">", "please"]
+    assert inside(found.after, "ins") == ["thank you"]
+
+
 def test_a_script_in_a_text_is_text() -> None:
     found = marked("<script>alert(1)</script>", "<img src=x onerror=alert(1)>")
     for markup in (found.before, found.after):
         assert "<script" not in markup
         assert "<img" not in markup
+
+
+def test_white_space_alone_is_no_difference() -> None:
+    found = marked("one  two\n", "one two")
+    assert "<del" not in found.before + found.after
+
+
+def test_long_texts_are_shown_without_marks() -> None:
+    long = "word " * (MOST_WORDS + 1)
+    found = marked(long, "<b>")
+    assert not found.compared
+    assert plain(found.before) == long
+    assert plain(found.after) == "<b>"
+    assert marked("word " * (MOST_WORDS - 1), "x").compared

@@ -127,6 +127,35 @@ def test_two_that_tie() -> None:
     assert found.leaders == ("b", "a")
 
 
+def test_all_tie() -> None:
+    _, sentences = said(of({"a": 0.71, "b": 0.72, "c": 0.7}))
+    assert sentences[1:] == [
+        "One of b, a and c is closest to the human texts, but 200 texts each do not tell which: b has the highest "
+        "MAUVE, 0.720 ± 0.010 (0.700 to 0.740)."
+    ]
+    many = {f"m{number}": 0.7 - number / 1000 for number in range(7)}
+    found, sentences = said(of(many))
+    assert sentences[0].startswith("7 candidates (200 texts each) compared with 200 human texts: ")
+    assert sentences[1].startswith("One of the 7 candidates is closest to the human texts, but 200 texts each ")
+    assert found.leaders == tuple(many)
+
+
+@pytest.mark.parametrize(
+    ("tied", "which"),
+    [(1, "m0 and m1"), (2, "m0, m1 and m2"), (3, "m0, m1, m2 and m3"), (5, "m0, m1, m2 and 3 more")],
+)
+def test_a_group_leads(tied: int, which: str) -> None:
+    means = {f"m{number}": 0.7 - number / 10 for number in range(8)}
+    _, sentences = said(of(means, apart=[("m0", f"m{number}") for number in range(tied + 1, 8)]))
+    first = f"m{tied + 1}"
+    behind = f"0.{tied + 1}00 (0.{tied}70 to 0.{tied + 1}30; adjusted p = 0.004)"
+    assert sentences[1:] == [
+        f"One of {which} is closest to the human texts, but 200 texts each do not tell which: m0 has the highest "
+        f"MAUVE, 0.700 ± 0.010 (0.680 to 0.720). It is ahead of {first}, the best of the {7 - tied} that are told "
+        f"apart, by {behind}."
+    ]
+
+
 @pytest.mark.parametrize(
     ("change", "because"),
     [
@@ -147,9 +176,50 @@ def test_a_small_p_alone_makes_no_one_the_closest(change: Mapping[str, float], b
     assert sentences[1].endswith(f"differ by {because}.")
 
 
+def test_one_behind_a_group_of_two() -> None:
+    _, sentences = said(of({"a": 0.8, "b": 0.79, "c": 0.5}, apart=[("a", "c")]))
+    assert sentences[1].endswith(
+        "(0.780 to 0.820). It is ahead of c, which is told apart, by 0.300 (0.270 to 0.330; adjusted p = 0.004)."
+    )
+
+
+def test_a_candidate_below_the_next_rank_may_be_tied_with_the_first() -> None:
+    """b opens a second group, in which c is; but c is not told apart from a, so that it could be the closest."""
+    comparison = of({"a": 0.8, "b": 0.79, "c": 0.78}, apart=[("a", "b")])
+    assert [(each.candidate.name, each.rank) for each in standings(comparison)] == [("a", 1), ("b", 2), ("c", 2)]
+    found, sentences = said(comparison)
+    assert found.leaders == ("a", "c")
+    assert sentences[1].startswith("One of a and c is closest to the human texts, but 200 texts each do not tell")
+    assert "It is ahead of b, which is told apart, by 0.010" in sentences[1]
+
+
+def test_one_candidate() -> None:
+    comparison = of({"a": 0.9})
+    found, sentences = said(comparison, reasons={"a": reason_of("a")})
+    assert sentences == [
+        "a (200 texts) compared with 200 human texts: 200 prompts shared with the human texts, matched by equal "
+        "prompts; features given.",
+        "The texts of a differ from the human texts (p = 0.002): MAUVE 0.900 ± 0.010 (0.880 to 0.920).",
+        "Main difference: it repeats itself (distinct-4 46% per text against 95%).",
+    ]
+    assert found.leaders == ("a",)
+    _, sentences = said(comparison, NO_GAP)
+    assert sentences[1:] == [
+        "The texts of a are not told apart from the human texts (p = 0.21): MAUVE 0.900 ± 0.010 (0.880 to 0.920)."
+    ]
+
+
 def test_a_leader_that_is_not_told_apart_from_people() -> None:
     _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")]), NO_GAP)
     assert sentences[1].endswith(" The gap between a and the human texts could be one between human texts (p = 0.21).")
+
+
+def test_a_p_value_that_looks_small_comes_with_the_limit() -> None:
+    near = GapTest(0.02, 17, 499)
+    _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")]), near)
+    assert sentences[1].endswith(" could be one between human texts (p = 0.036, above the limit of 0.01).")
+    _, sentences = said(of({"a": 0.9}), near)
+    assert "not told apart from the human texts (p = 0.036, above the limit of 0.01)" in sentences[1]
 
 
 @pytest.mark.parametrize(("alike", "reaches"), [(0.7, True), (0.6, True), (0.59, False)])
@@ -201,6 +271,45 @@ def test_named_candidates_that_differ_in_format(flags: list[tuple[str, str, floa
     assert found.caution == found.as_dict()["caution"] == sentence
     assert sentences[2:-1] == ([sentence] if sentence else []), "below who is closest, above the main difference"
     assert sentences[-1].startswith("Main difference of c: ")
+
+
+def test_names_in_the_sentence_on_formats_are_marked() -> None:
+    names = ("<b>x</b>", "*y*", "z")
+    flags = [("length", names[0], 0.3), ("quotes", names[1], 0.7), ("quotes", names[0], 0.6)]
+    comparison = of(dict(zip(names, (0.9, 0.8, 0.7), strict=True)))
+    caution = said(comparison, checked=checked(*flags))[0].format
+    assert caution is not None
+    assert caution.written(lambda name: f"[{name}]", str.upper) == (
+        "[<b>x</b>] AND [*y*] DIFFER FROM THE HUMAN TEXTS IN FORMAT (MOST: LENGTH OF [<b>x</b>]), WHICH THE SCORES MAY "
+        "PARTLY REFLECT."
+    )
+
+
+def test_too_few_texts_a_cluster() -> None:
+    found, sentences = said(of({"a": 0.9}, n=40, k=20), reasons={"a": reason_of("a")})
+    assert sentences[1] == ("Too few texts: 2 per side and cluster, so the scores are mostly noise; take 5 or more.")
+    assert found.reason is None
+    assert said(of({"a": 0.9}, n=100, k=20))[0].few is None
+    assert said(of({"a": 0.9}, n=99, k=20))[0].few is not None
+
+
+def test_generations_are_counted_and_both_spreads_are_named() -> None:
+    _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")], generations=5))
+    assert sentences[0].startswith("a and b (200 × 5 texts each) compared with 200 human texts: ")
+    assert "MAUVE 0.900 ± 0.010 (seeds) ± 0.000 (5 generations) (0.880 to 0.920)" in sentences[1]
+
+
+def test_the_reason_is_that_of_the_farthest_told_apart_that_has_one() -> None:
+    comparison = of({"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.4}, apart=[("a", "b"), ("a", "c")])
+
+    def whose(*names: str) -> str | None:
+        reason = said(comparison, reasons={name: reason_of(name) for name in names})[0].reason
+        return None if reason is None else next(part for part in reason.parts if isinstance(part, Name))
+
+    assert whose("a", "b", "c", "d") == "c", "d is not told apart from a"
+    assert whose("a", "b") == "b"
+    assert whose("a", "d") == "a"
+    assert whose("d") is None
 
 
 def test_names_are_marked_and_all_else_is_escaped_by_the_page() -> None:

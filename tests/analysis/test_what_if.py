@@ -10,7 +10,9 @@ import pytest
 from mauve_core.analysis import what_if as module
 from mauve_core.analysis.what_if import prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
+from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.bootstrap import centred_interval
 from mauve_core.numerics.resampling.exchange import Draws
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.replicates import count_blocks
@@ -104,8 +106,8 @@ def test_against_a_plain_twin(comparison: Comparison) -> None:
         assert found.change[score].high == pytest.approx(min(ends[1], highest - lowest), abs=ROUNDING)
 
 
-@pytest.mark.parametrize("smoothing", ["none", "laplace"])
-@pytest.mark.parametrize("weights", ["few texts", "human side too"])
+@pytest.mark.parametrize("smoothing", ["none", "krichevsky-trofimov", "laplace"])
+@pytest.mark.parametrize("weights", ["few texts", "rest thinned", "human side too", "half gone"])
 def test_kept_sums_give_what_counting_anew_gives(
     comparison: Comparison, monkeypatch: pytest.MonkeyPatch, smoothing: str, weights: str
 ) -> None:
@@ -158,3 +160,34 @@ def test_resamples_draw_the_texts_of_the_intervals_and_exchange_none(comparison:
     for counted, weights in zip((block.p_resampled, block.q_resampled), draws.weights(rate), strict=True):
         labels = np.concatenate([part.labels[HUMAN], part.labels[MODEL]])
         np.testing.assert_array_equal(counted[3, 1], np.bincount(labels, weights=weights[3], minlength=part.k))
+
+
+def test_only_scores_with_other_weights_are_without_exchange(comparison: Comparison) -> None:
+    prepared = prepare(comparison, MODEL)
+    exchanged, plain = prepared.before["frontier_integral"], prepared.drawn_before["frontier_integral"]
+    np.testing.assert_allclose(exchanged.values, plain.values, rtol=0, atol=ROUNDING)
+    assert exchanged.resampled.mean() < plain.resampled.mean()  # exchange brings the sides closer
+    found = what_if(prepared, model=np.ones(N[MODEL]) * 2)  # the same shares with other weights
+    assert found.after["frontier_integral"].mean == pytest.approx(exchanged.values.mean(), abs=ROUNDING)
+    low, high = centred_interval(plain.values.mean(), plain.resampled.mean(axis=1), 0.95, bounds=(0.0, 1.0))
+    assert (found.after["frontier_integral"].low, found.after["frontier_integral"].high) == pytest.approx(
+        (low, high), abs=ROUNDING
+    )
+    for score in set(SCORES) - {"mauve_star"}:  # whose smoothing adds as many texts to twice as many
+        change = found.change[score]
+        assert (change.mean, change.low, change.high) == pytest.approx((0, 0, 0), abs=ROUNDING)
+
+
+def test_weights_that_are_refused(comparison: Comparison) -> None:
+    for weights in ([1.0], np.zeros(N[MODEL]), -np.ones(N[MODEL]), np.full(N[MODEL], np.nan)):
+        with pytest.raises(InputError, match="weights of 'b'"):
+            what_if(prepare(comparison, MODEL), model=weights)
+    with pytest.raises(InputError, match="a resample contains none"):
+        what_if(prepare(comparison, MODEL), model=np.arange(N[MODEL]) == 0)
+    part = comparison.joint[0]
+    with pytest.raises(InputError, match="do not match the clusters"):
+        text_weights(part, MODEL, [1.0, 2.0])
+    with pytest.raises(InputError, match="No source named"):
+        text_weights(part, "other", np.ones(3))
+    with pytest.raises(InputError, match="No candidate named 'other'"):
+        resamples(comparison, "other")

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.what_if_weights import ACTIONS, groups_of_clusters, weights_of
+from mauve_core.analysis.selection import MISSING
+from mauve_core.analysis.what_if_weights import (
+    ACTIONS,
+    Groups,
+    groups_of_clusters,
+    one_group,
+    slice_mask,
+    slice_values,
+    weights_of,
+)
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Partition
@@ -24,6 +34,17 @@ PART = Partition(
     },
 )
 HUMANS, MODELS = PART.labels[HUMAN], PART.labels["m"]
+
+
+def test_clusters_are_groups_of_their_own() -> None:
+    groups = groups_of_clusters(PART, "m", [2, 1])
+    assert groups.count == 2
+    assert set(groups.labels) == {HUMAN, "m"}
+    np.testing.assert_array_equal(groups.chosen("m"), np.isin(MODELS, [1, 2]))
+    np.testing.assert_array_equal(groups.sizes(HUMAN), [2, 1, 5])
+    np.testing.assert_array_equal(groups.sizes("m"), [3, 4, 1])
+    with pytest.raises(InputError, match="No cluster"):
+        groups_of_clusters(PART, "m", [4])
 
 
 @pytest.mark.parametrize(("side", "changed"), [("model", {"m"}), ("human", {HUMAN}), ("both", {HUMAN, "m"})])
@@ -52,6 +73,13 @@ def test_matching_gives_every_group_the_human_share() -> None:
         weights_of(groups_of_clusters(PART, "m", [3]), "m", "match")
 
 
+def test_one_group_is_matched_as_a_whole() -> None:
+    groups = one_group("m", HUMANS == 0, np.isin(MODELS, [0, 1]))
+    weights = weights_of(groups, "m", "match")["m"]
+    assert set(np.unique(weights)) == {3 / 8 / (5 / 8), 5 / 8 / (3 / 8)}
+    assert weights[groups.chosen("m")].sum() / weights.sum() == pytest.approx(3 / 8)
+
+
 @given(st.sets(st.integers(0, 3)), st.sampled_from(ACTIONS), st.floats(0, 100))
 def test_what_is_not_chosen_keeps_its_proportions(clusters: set[int], action: str, factor: float) -> None:
     groups = groups_of_clusters(PART, "m", sorted(clusters))
@@ -64,3 +92,22 @@ def test_what_is_not_chosen_keeps_its_proportions(clusters: set[int], action: st
     assert len(set(weights[~groups.chosen("m")])) <= 1
     if action != "match":
         assert (weights[~groups.chosen("m")] == 1).all()
+
+
+def test_unknown_actions_and_sides_are_refused() -> None:
+    groups = Groups(1, {HUMAN: np.array([0]), "m": np.array([1])})
+    with pytest.raises(InputError, match="No action"):
+        weights_of(groups, "m", "delete")
+    with pytest.raises(InputError, match="No side"):
+        weights_of(groups, "m", "drop", "left")
+
+
+def test_a_slice_is_a_value_as_text_gaps_included() -> None:
+    human = pd.DataFrame({"topic": ["a", "b", None, "b"], "year": pd.Series([1, 2, None, 2], dtype="Int64")})
+    model = pd.DataFrame({"topic": ["c", "b"]})
+    assert slice_values(human, model, "topic") == ["b", MISSING, "a", "c"]
+    assert slice_values(human, model, "year") == ["2", MISSING, "1"]
+    np.testing.assert_array_equal(slice_mask(human, "topic", "b"), [False, True, False, True])
+    np.testing.assert_array_equal(slice_mask(human, "year", "2"), [False, True, False, True])
+    np.testing.assert_array_equal(slice_mask(human, "year", MISSING), [False, False, True, False])
+    np.testing.assert_array_equal(slice_mask(model, "year", "2"), [False, False])

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.why import SEPARATES, WhySource, why_card, why_source
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.text_properties import PROPERTIES
 from mauve_core.numerics.statistics.effects import effect
@@ -67,6 +68,16 @@ def test_a_property_that_tells_the_sides_apart_is_flagged(source: WhySource) -> 
     assert cut["length"].effect == effect(lengths[labels & humans], lengths[labels & ~humans])
 
 
+def test_the_cluster_against_the_rest(source: WhySource) -> None:
+    rest = {each.name: each for each in why_card(source, 0).rest}
+    assert rest["truncated"].effect is not None
+    assert rest["truncated"].effect.first == 0.5
+    assert rest["truncated"].effect.second == 0
+    assert rest["truncated"].effect.n == 2 * PER_SIDE
+    assert rest["truncated"].effect.m == 6 * PER_SIDE
+    assert not rest["truncated"].separates
+
+
 def test_nearest_pairs_lie_in_the_cluster(source: WhySource, sides) -> None:
     card = why_card(source, 2)
     human, model = sides[HUMAN][1], sides["m"][1]
@@ -77,3 +88,36 @@ def test_nearest_pairs_lie_in_the_cluster(source: WhySource, sides) -> None:
     inside = np.linalg.norm(human[sides[HUMAN][2] == 2][:, None] - model[sides["m"][2] == 2][None], axis=2)
     assert card.pairs[0].distance == pytest.approx(inside.min(), rel=1e-5)
     assert [pair.distance for pair in card.pairs] == sorted(pair.distance for pair in card.pairs)
+
+
+def test_tokens_instead_of_documents(source: WhySource) -> None:
+    card = why_card(source, 0, unit="tokens", top=3)
+    assert card.unit == "tokens"
+    assert len(card.cluster_phrases) <= 3
+    assert card.cluster_phrases != why_card(source, 0, top=3).cluster_phrases
+
+
+def test_an_empty_cluster_and_no_features(source: WhySource, sides) -> None:
+    empty = why_card(source, 4)
+    assert (empty.human, empty.model, empty.neighbours, empty.pairs) == (0, 0, (), ())
+    assert all(each.effect is None and not each.separates for each in (*empty.sides, *empty.rest))
+    assert "cannot be compared" in empty.notes[0]
+    partition = Partition("pairwise", 0, 4, 0.0, {name: labels for name, (_, _, labels) in sides.items()})
+    bare = why_source(partition, sides[HUMAN][0], sides["m"][0], "m")
+    card = why_card(bare, 0)
+    assert (card.neighbours, card.cluster_phrases, card.pairs) == ((), (), ())
+    assert "Without features" in card.notes[0]
+    assert card.model_phrases == why_card(source, 0).model_phrases
+
+
+def test_what_is_refused(source: WhySource, sides) -> None:
+    with pytest.raises(InputError, match="0 to 4"):
+        why_card(source, 5)
+    with pytest.raises(InputError, match="unit"):
+        why_card(source, 0, unit="letters")
+    partition = Partition("pairwise", 0, 4, 0.0, {name: labels for name, (_, _, labels) in sides.items()})
+    human, model = sides[HUMAN][0], sides["m"][0]
+    with pytest.raises(InputError, match="does not belong to the"):
+        why_source(partition, human, model, "other")
+    with pytest.raises(InputError, match="features"):
+        why_source(partition, human, model, "m", (sides[HUMAN][1], sides["m"][1][1:]))

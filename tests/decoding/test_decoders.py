@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 import itertools
 import math
 
@@ -12,6 +13,7 @@ import pytest
 from scipy.stats import chisquare
 
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
+from mauve_core.decoding.contrastive import cache_argument
 from mauve_core.decoding.decoders import DECODERS, Decoder, Writing, stream_key
 from mauve_core.encoders.models import load_model
 from tests.tiny_models import make_gpt2, make_llama
@@ -19,6 +21,8 @@ from tests.tiny_models import make_gpt2, make_llama
 torch = pytest.importorskip("torch")
 
 PROMPT = "The old town"
+
+TOKENS = 20
 
 
 @pytest.fixture(scope="module", params=[make_gpt2, make_llama], ids=["gpt2", "llama"])
@@ -105,8 +109,8 @@ def test_a_beam_as_wide_as_the_vocabulary_finds_the_most_probable_pair(loaded):
     assert tuple(write(loaded, wide, tokens=2)[0]) == max(pairs, key=pairs.__getitem__)
 
 
-def test_a_narrow_beam_keeps_the_best_prefixes(loaded) -> None:
-    width = 2
+@pytest.mark.parametrize("width", [2, 4])
+def test_a_narrow_beam_keeps_the_best_prefixes(loaded, width):
     start = prompt_ids(loaded)
     beams = [((), 0.0)]
     for _ in range(5):
@@ -116,6 +120,16 @@ def test_a_narrow_beam_keeps_the_best_prefixes(loaded) -> None:
             grown += [((*tokens, token), score + float(logs[token])) for token in range(len(logs))]
         beams = sorted(grown, key=lambda item: -item[1])[:width]
     assert tuple(write(loaded, f"beam:b={width}", tokens=5)[0]) == beams[0][0]
+
+
+def test_beams_do_not_repeat_what_they_must_not(loaded):
+    favourite = 50
+    fond = preferring(loaded, favourite)
+    assert write(fond, "beam:b=4", tokens=12) == [[favourite] * 12]
+    text = write(fond, "beam:b=4,no-repeat=4", tokens=12)[0]
+    runs = [tuple(text[i : i + 4]) for i in range(9)]
+    assert len(set(runs)) == 9
+    assert text[:3] == [favourite] * 3  # and a fourth only where it leaves more for later
 
 
 @pytest.mark.parametrize("prompts", [(PROMPT,), ("A", "The old town sleeps by the sea", PROMPT)])
@@ -139,14 +153,51 @@ def test_contrastive_search_is_its_formula(loaded, prompts):
             ids.append(token)
 
 
-def test_adversarial_texts_have_their_perplexity(loaded) -> None:
-    target = 40.0
+@pytest.mark.parametrize("name", ["cache", "past_key_values"])
+def test_contrastive_search_gives_the_cache_under_the_name_of_the_model(loaded, monkeypatch, name):
+    """transformers calls it ``cache`` from 5.24 on, and ``past_key_values`` before: each refuses the other name."""
+    written = write(loaded, "contrastive:alpha=0.6,k=4", tokens=8)
+    model, own = loaded.model, cache_argument(loaded.model)
+    forward = model.forward
+    parameters = inspect.signature(forward).parameters.values()
+
+    def renamed(**given):
+        assert given.keys().isdisjoint({"cache", "past_key_values"} - {name})
+        return forward(**{own if key == name else key: value for key, value in given.items()})
+
+    renamed.__signature__ = inspect.Signature(
+        [each.replace(name=name if each.name == own else each.name) for each in parameters]
+    )
+    monkeypatch.setattr(model, "forward", renamed)
+    assert cache_argument(model) == name
+    assert write(loaded, "contrastive:alpha=0.6,k=4", tokens=8) == written
+
+
+def test_contrastive_search_without_penalty_is_greedy(loaded):
+    assert write(loaded, "contrastive:alpha=0,k=3", tokens=10) == write(loaded, "greedy", tokens=10)
+
+
+@pytest.mark.parametrize("target", [40.0, 100.0])
+def test_adversarial_texts_have_their_perplexity(loaded, target):
     prompts = [PROMPT, "Rain", "The old town sleeps", "She"]
     for prompt, tokens in zip(
         prompts, write(loaded, f"adversarial:ppl={target}", tokens=40, prompts=prompts), strict=True
     ):
         loss = -total(loaded, prompt_ids(loaded, prompt), tokens) / len(tokens)
         assert math.exp(loss) == pytest.approx(target, rel=0.05)
+
+
+def test_adversarial_texts_begin_with_tokens_from_the_whole_vocabulary(loaded):
+    prompts = [PROMPT] * 400
+    uniform = math.ceil(0.15 * TOKENS)
+    written = np.array(write(loaded, "adversarial:ppl=10", tokens=TOKENS, prompts=prompts))[:, :uniform]
+    special = loaded.tokenizer.all_special_ids
+    allowed = loaded.model.config.vocab_size - len(special)
+    counts = np.bincount(written.ravel(), minlength=loaded.model.config.vocab_size)
+    assert counts[special].sum() == 0
+    # One fixed seed; under the null the p-value is uniform, so a threshold of 1e-4 fails a right decoder that rarely.
+    assert chisquare(np.delete(counts, special)).pvalue > 1e-4
+    assert len(np.delete(counts, special)) == allowed
 
 
 @pytest.mark.parametrize("t", [0.5, 2.0])

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, generate_files, parse_decoder
-from mauve_core.decoding.decoders import Writing, stream_key
-from mauve_core.decoding.processors import FiniteLogits
+from mauve_core.decoding.decoders import DECODERS, Writing, stream_key
+from mauve_core.decoding.processors import FiniteLogits, SeededDraw
 from mauve_core.encoders.models import load_model
-from tests.tiny_models import SENTENCES, make_gpt2
+from tests.tiny_models import SENTENCES, make_gpt2, make_roberta
 
 WORDS = " ".join(SENTENCES[:5]).split()
 PROBABILITIES = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
@@ -55,10 +55,16 @@ def draw(spec, keys, logits):
     ("spec", "kept"),
     [
         ("ancestral", 5),
-        ("nucleus:p=0.8", 3),
+        ("nucleus:p=0.8", 3),  # 0.4 + 0.3 = 0.7 < 0.8 <= 0.85
+        ("nucleus:p=0.69", 2),
         ("nucleus:p=0.2", 1),
+        ("nucleus:p=1", 5),
+        ("top-k:k=1", 1),
         ("top-k:k=4", 4),
+        ("top-k:k=50", 5),
+        # Entropy 1.393; the surprise is off by 1.393 - 0.916 = 0.477, 0.189, 0.504, 0.909, 1.603: 1, 0, 2, 3, 4.
         ("typical:tau=0.69", 2),
+        ("typical:tau=0.8", 3),
         ("typical:tau=0.94", 4),
         ("temperature:t=1", 5),
     ],
@@ -73,6 +79,21 @@ def test_draws_follow_the_renormalised_truncated_distribution(spec, kept):
     assert kept == 1 or chisquare(counts[:kept], expected).pvalue > 1e-4
 
 
+def test_a_row_draws_from_its_own_stream():
+    together = draw("ancestral", [11, 12, 13], PROBABILITIES)
+    alone = [draw("ancestral", [key], PROBABILITIES)[0] for key in (11, 12, 13)]
+    assert together.tolist() == alone
+
+
+def test_a_stream_moves_on_with_each_token():
+    import torch
+
+    process = SeededDraw([7])
+    flat = torch.zeros((1, 1000))
+    tokens = [int(process(torch.zeros((1, 1)), flat).argmax()) for _ in range(20)]
+    assert len(set(tokens)) > 15
+
+
 def test_keys_differ_by_seed_decoder_prompt_and_generation():
     nucleus, other = parse_decoder("nucleus:p=0.95"), parse_decoder("nucleus:p=0.9")
     keys = {stream_key(s, d, i, g) for s in (0, 1) for d in (nucleus, other) for i in ("1", "11") for g in (0, 1, 11)}
@@ -82,9 +103,12 @@ def test_keys_differ_by_seed_decoder_prompt_and_generation():
 SPECS = [
     "greedy",
     "ancestral",
+    "temperature:t=0.7",
     "top-k:k=5",
+    "nucleus:p=0.9",
     "typical:tau=0.9",
     "beam:b=4",
+    "beam:b=8,no-repeat=4",
     "contrastive:alpha=0.6,k=4",
     "adversarial:ppl=20",
 ]
@@ -194,31 +218,116 @@ def test_generations_have_streams_of_their_own_and_the_first_is_the_text_without
     assert manifest["notes"][0].endswith("same: greedy")
 
 
+def test_repeats_resume_and_decide_whether_a_file_is_kept(folder, tmp_path, monkeypatch):
+    from mauve_core.decoding import generate
+
+    prompts, calls, real = prompts_of(6), [], generate.continue_prompts
+
+    def counted(loaded, batch, decoder, given, generation, shapes):
+        if len(calls) == 3:
+            calls.append("stopped")
+            raise KeyboardInterrupt
+        calls.append((batch.ids, generation))
+        return real(loaded, batch, decoder, given, generation, shapes)
+
+    monkeypatch.setattr(generate, "continue_prompts", counted)
+    settings = GenerationSettings(max_new_tokens=4, batch_rows=3, repeats=2)
+    with pytest.raises(KeyboardInterrupt):
+        generate_files(folder, prompts, ["ancestral"], tmp_path, settings=settings)
+    told = []
+    path = generate_files(
+        folder, prompts, ["ancestral"], tmp_path, settings=settings, progress=lambda *state: told.append(state)
+    )["ancestral"]
+    batches = [call for call in calls if call != "stopped"]
+    assert len(batches) == len(set(batches)) == 4  # two batches of each generation, none twice
+    assert told[-1] == ("writing ancestral", 12, 12)
+    assert len(rows_of(path)) == 12
+    generate_files(folder, prompts, ["ancestral"], tmp_path, settings=replace(settings, repeats=1))
+    assert len(rows_of(path)) == 6
+    assert len(calls) == 5 + 2
+
+
+def test_ids_that_another_generation_would_take_are_refused(folder, tmp_path):
+    prompts = Prompts(("a", "a#1"), ("the dog", "the cat"))
+    with pytest.raises(InputError, match=r"tell generations apart.*a#1"):
+        generate_files(folder, prompts, ["ancestral"], tmp_path, settings=GenerationSettings(repeats=2))
+
+
+def test_a_full_disk_leaves_the_finished_batches(folder, tmp_path, monkeypatch):
+    import errno
+    import os
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="No space left"):
+        generate_files(folder, prompts_of(2), ["greedy"], tmp_path, settings=GenerationSettings(max_new_tokens=2))
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_decoder_reads_its_own_text_back(spec):
     assert parse_decoder(spec).spec == spec
     assert parse_decoder(parse_decoder(spec).spec) == parse_decoder(spec)
 
 
+def test_every_decoder_is_tried_here():
+    assert {parse_decoder(spec).kind.name for spec in SPECS} == set(DECODERS)
+
+
+@pytest.mark.parametrize(
+    ("spec", "full", "slug"),
+    [
+        ("nucleus", "nucleus:p=0.95", "nucleus-0.95"),
+        ("beam", "beam:b=4", "beam-4"),
+        ("beam:no-repeat=4,b=8", "beam:b=8,no-repeat=4", "beam-8-no-repeat-4"),
+        ("contrastive: k=4", "contrastive:alpha=0.6,k=4", "contrastive-0.6-4"),
+        ("adversarial:ppl=12.5,share=0.2", "adversarial:ppl=12.5,share=0.2", "adversarial-12.5-share-0.2"),
+        ("nucleus:p=0.12345678", "nucleus:p=0.12345678", "nucleus-0.12345678"),
+    ],
+)
+def test_what_is_left_out_takes_its_default(spec, full, slug):
+    decoder = parse_decoder(spec)
+    assert (decoder.spec, decoder.slug) == (full, slug)
+
+
 @pytest.mark.parametrize(
     "spec",
     [
+        "",
         "beem",
         "nucleus:p=0",
+        "nucleus:p=1.1",
         "nucleus:p=nan",
         "nucleus:k=3",
+        "nucleus:p=x",
         "nucleus:p=0.9,p=0.8",
         "top-k:k=0.5",
+        "top-k:k=0",
+        "greedy:p=1",
+        "temperature:t=0",
+        "typical:tau=1",
         "beam:b=1",
+        "beam:b=129",
         "beam:b=100000",
+        "beam:b=4,no-repeat=-1",
+        "contrastive:alpha=1.1",
+        "contrastive:k=129",
         pytest.param("top-k:k=1" + "0" * 400, id="top-k with 401 digits"),
         "adversarial",
+        "adversarial:ppl=1",
+        "adversarial:ppl=10,share=1",
     ],
 )
 def test_wrong_decoders_are_refused_with_what_is_allowed(spec):
     with pytest.raises(InputError) as caught:
         parse_decoder(spec)
     assert spec[:40] in str(caught.value)
+
+
+def test_large_whole_numbers_are_written_as_they_are_read():
+    assert parse_decoder("top-k:k=1000000").spec == "top-k:k=1000000"
 
 
 def with_settings(folder, place, **settings):
@@ -252,6 +361,17 @@ def test_a_model_cannot_change_a_decoder(folder, model, tmp_path, name):
     assert model.writing_notes == ()
 
 
+def test_files_that_such_settings_changed_are_written_again(folder, tmp_path):
+    asking = with_settings(folder, tmp_path, repetition_penalty=5.0)
+    settings, out = GenerationSettings(max_new_tokens=4), tmp_path / "out"
+    plain, other = (load_model(name, with_head=True, device="cpu") for name in (folder, asking))
+    assert other.identity.digest == plain.identity.digest
+    path = generate_files(plain, prompts_of(2), ["greedy"], out, settings=settings)["greedy"]
+    stamp = path.with_suffix(".key").read_text()
+    generate_files(other, prompts_of(2), ["greedy"], out, settings=settings)
+    assert path.with_suffix(".key").read_text() != stamp
+
+
 @pytest.mark.parametrize("stated", ["generation_config.json", "config.json", "tokenizer"])
 def test_a_text_ends_where_the_model_says(folder, model, tmp_path, stated, monkeypatch):
     settings, outputs, generate = GenerationSettings(max_new_tokens=8), [], model.model.generate
@@ -272,6 +392,20 @@ def test_a_text_ends_where_the_model_says(folder, model, tmp_path, stated, monke
         written = continue_prompts(loaded, prompts_of(1), parse_decoder("ancestral"), settings)[0]
         assert texts[0].startswith(written)
         assert len(written) < len(texts[0])
+
+
+@pytest.mark.parametrize("value", ["x", 10**20, -1, 400, 1.5, True, [], ["x"], [0, 400], {"a": 1}])
+@pytest.mark.parametrize("name", ["eos_token_id", "bos_token_id", "pad_token_id"])
+def test_ends_that_are_no_tokens_are_refused(folder, tmp_path, name, value):
+    with pytest.raises(InputError, match=rf"generation_config\.json cannot be used: {name} = .*0 to 399"):
+        load_model(with_settings(folder, tmp_path, **{name: value}), with_head=True, device="cpu")
+
+
+def test_settings_that_are_no_object_are_refused(folder, tmp_path):
+    copy = Path(with_settings(folder, tmp_path))
+    (copy / "generation_config.json").write_text("[1]")
+    with pytest.raises(InputError, match=r"generation_config\.json"):
+        load_model(str(copy), with_head=True, device="cpu")
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -297,3 +431,21 @@ def test_logits_that_break_later_are_found_and_masked_ones_are_not():
     check(ids, masked)
     with pytest.raises(InputError, match="the model m give no finite logits"):
         check.check()
+
+
+def test_wrong_generation_is_refused(folder, model, tmp_path):
+    with pytest.raises(InputError, match="without repeats"):
+        generate_files(folder, prompts_of(1), ["greedy", "greedy"], tmp_path)
+    with pytest.raises(InputError, match="max_new_tokens"):
+        GenerationSettings(max_new_tokens=0)
+    with pytest.raises(InputError, match="its own id"):
+        Prompts(("a", "a"), ("x", "y"))
+    too_long = GenerationSettings(max_new_tokens=model.max_positions)
+    with pytest.raises(InputError, match="too long for the model"):
+        continue_prompts(model, prompts_of(1), parse_decoder("greedy"), too_long)
+
+
+def test_a_masked_model_cannot_write(tmp_path):
+    masked = make_roberta(tmp_path / "roberta")
+    with pytest.raises(InputError, match="cannot generate text"):
+        load_model(str(masked), with_head=True, device="cpu")

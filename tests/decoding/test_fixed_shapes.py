@@ -11,23 +11,34 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
+from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, generate, generate_files, parse_decoder
 from mauve_core.decoding.contrastive import cache_argument
-from mauve_core.decoding.fixed_shapes import BYTES_PER_LOGIT, WIDTH_STEP, FixedShapes, bytes_of_row, has_fixed_step
+from mauve_core.decoding.fixed_shapes import (
+    BYTES_PER_LOGIT,
+    LOOK_EVERY,
+    WIDTH_STEP,
+    FixedShapes,
+    bytes_of_row,
+    has_fixed_step,
+)
 from mauve_core.decoding.generate import fixed_shapes_of
-from mauve_core.decoding.processors import DRAW_BITS, token_at
+from mauve_core.decoding.processors import DRAW_BITS, SeededDraw, token_at
 from mauve_core.encoders.models import load_model
 from tests.decoding.graph_stand_in import Graph, stand_in
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
 WORDS = " ".join(SENTENCES[:5]).split()
-SPECS = ("greedy", "ancestral", "nucleus:p=0.9", "typical:tau=0.9")
+SPECS = ("greedy", "ancestral", "temperature:t=0.7", "top-k:k=5", "nucleus:p=0.9", "typical:tau=0.9")
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 LIKE_LLAMA = {**SIZES, "num_key_value_heads": 2, "max_position_embeddings": 256}
 OTHERS = {
     "gpt_neox": {**SIZES, "max_position_embeddings": 256},
+    "opt": {**SIZES, "ffn_dim": 32, "word_embed_proj_dim": 16, "max_position_embeddings": 256},
+    "qwen2": LIKE_LLAMA,
     "qwen3": {**LIKE_LLAMA, "head_dim": 8},
     "gemma": {**LIKE_LLAMA, "head_dim": 8},
+    "phi": {**SIZES, "max_position_embeddings": 256},
 }
 
 
@@ -122,7 +133,7 @@ def willing(loaded, monkeypatch, likings):
     monkeypatch.setattr(loaded.model, "forward", forward)
 
 
-@pytest.mark.parametrize("minimum", [0, 5])
+@pytest.mark.parametrize("minimum", [0, 5, 40])
 def test_texts_end_as_those_of_generate(gpt2, monkeypatch, minimum):
     monkeypatch.setattr(gpt2.model.generation_config, "eos_token_id", [gpt2.tokenizer.eos_token_id, 7])
     willing(gpt2, monkeypatch, {gpt2.tokenizer.eos_token_id: 4.0, 7: 4.0})
@@ -133,17 +144,84 @@ def test_texts_end_as_those_of_generate(gpt2, monkeypatch, minimum):
         assert len({len(text) for text in plain}) > 3
 
 
+def test_logits_that_are_no_numbers_are_found_at_the_next_look(gpt2, monkeypatch):
+    calls, inner = [], gpt2.model.forward
+
+    def breaking(**given):
+        output = inner(**given)
+        calls.append(1)
+        if len(calls) > 3:
+            output.logits[0, -1, 5] = math.nan
+        return output
+
+    breaking.__signature__ = inspect.signature(inner)
+    monkeypatch.setattr(gpt2.model, "forward", breaking)
+    for spec in ("greedy", "ancestral"):
+        calls.clear()
+        with pytest.raises(InputError, match="no finite logits"):
+            continue_prompts(
+                gpt2,
+                prompts_of(2),
+                parse_decoder(spec),
+                GenerationSettings(max_new_tokens=40),
+                shapes=FixedShapes(gpt2),
+            )
+        assert len(calls) == LOOK_EVERY
+
+
 @pytest.mark.parametrize(
     ("kind", "sizes"),
     [
         ("mistral", {**LIKE_LLAMA, "sliding_window": 8}),
+        ("gemma2", {**LIKE_LLAMA, "head_dim": 8, "sliding_window": 8}),
         ("bloom", {"hidden_size": 16, "n_layer": 2, "n_head": 4}),
         ("falcon", {**SIZES, "alibi": True}),
-        ("llama", {**LIKE_LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}),
+        ("mamba", {"hidden_size": 16, "num_hidden_layers": 2}),
+        ("llama", {**LIKE_LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}),  # the older name
     ],
 )
 def test_models_that_cannot_be_recorded_are_told_apart(gpt2, kind, sizes):
     assert not has_fixed_step(like(gpt2, kind, **sizes))
+
+
+def test_a_cache_that_counts_in_python_cannot_be_recorded(gpt2, monkeypatch):
+    """A graph would write each token to the same place."""
+    from transformers import StaticCache
+
+    def counting(config, max_cache_len):
+        cache = StaticCache(config, max_cache_len)
+        for layer in cache.layers:
+            layer.cumulative_length = 0
+        return cache
+
+    monkeypatch.setattr("transformers.StaticCache", counting)
+    told = "cache_position" in inspect.signature(gpt2.model.forward).parameters  # then it need not count
+    assert has_fixed_step(gpt2) is told
+
+
+@pytest.mark.parametrize("name", ["cache", "past_key_values"])
+def test_models_of_other_versions_get_what_they_ask_for(gpt2, monkeypatch, name):
+    """Before transformers 5 a model is told its places in the cache; from 5.24 on the cache has another name."""
+    settings, decoder, places = GenerationSettings(max_new_tokens=5), parse_decoder("ancestral"), []
+    plain = continue_prompts(gpt2, prompts_of(3), decoder, settings)
+    inner, own = gpt2.model.forward, cache_argument(gpt2.model)
+
+    def forward(*, cache_position, **given):
+        places.append(cache_position.tolist())
+        assert given.keys().isdisjoint({"cache", "past_key_values"} - {name})
+        return inner(**{own if key == name else key: value for key, value in given.items()})
+
+    parameters = [
+        each.replace(name=name if each.name == own else each.name, kind=inspect.Parameter.KEYWORD_ONLY)
+        for each in inspect.signature(inner).parameters.values()
+        if each.kind != inspect.Parameter.VAR_KEYWORD and each.name != "cache_position"
+    ]
+    place = inspect.Parameter("cache_position", inspect.Parameter.KEYWORD_ONLY)
+    forward.__signature__ = inspect.Signature([*parameters, place])
+    monkeypatch.setattr(gpt2.model, "forward", forward)
+    assert has_fixed_step(gpt2)
+    assert continue_prompts(gpt2, prompts_of(3), decoder, settings, shapes=FixedShapes(gpt2)) == plain
+    assert places == [list(range(WIDTH_STEP)), *([WIDTH_STEP + i] for i in range(4))]
 
 
 def test_batches_fill_the_memory_and_are_halved_when_it_is_exceeded(gpt2, monkeypatch, tmp_path):
@@ -185,6 +263,26 @@ def transformers_cache(loaded, positions):
     return sum(part.nbytes for layer in cache.layers for part in (layer.keys, layer.values))
 
 
+def test_a_stopped_run_goes_on_with_batches_of_another_size(gpt2, monkeypatch, tmp_path):
+    prompts, settings = prompts_of(10), GenerationSettings(max_new_tokens=6, batch_rows=3)
+    plain = generate_files(gpt2, prompts, ["ancestral"], tmp_path / "plain", settings=settings)["ancestral"]
+    asked, real = [], generate.continue_prompts
+
+    def stopping(loaded, batch, *rest):
+        if len(asked) == 6:
+            raise KeyboardInterrupt
+        asked.extend(batch.ids)
+        return real(loaded, batch, *rest)
+
+    monkeypatch.setattr(generate, "continue_prompts", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        generate_files(gpt2, prompts, ["ancestral"], tmp_path / "out", settings=settings)
+    asked.append("stopped")
+    made = generate_files(gpt2, prompts, ["ancestral"], tmp_path / "out", settings=replace(settings, batch_rows=4))
+    assert sorted(asked) == sorted([*prompts.ids, "stopped"])
+    assert made["ancestral"].read_bytes() == plain.read_bytes()
+
+
 def test_a_draw_is_the_inverse_of_the_cumulative_distribution():
     """Against sums of exact fractions."""
     from fractions import Fraction
@@ -201,7 +299,7 @@ def test_a_draw_is_the_inverse_of_the_cumulative_distribution():
         assert row[token] > 0
 
 
-@pytest.mark.parametrize("number", [0, 2**30, 2**60 - 1])
+@pytest.mark.parametrize("number", [0, 1, 2**30, 2**59, 2**60 - 2**30, 2**60 - 1])
 def test_the_ends_of_the_range_are_possible_tokens(number):
     scores = torch.full((3, 1000), -math.inf)
     scores[0, 10:20] = torch.arange(10.0)
@@ -215,3 +313,12 @@ def test_the_ends_of_the_range_are_possible_tokens(number):
         assert found == [10, 500, 0]
     if number == 2**60 - 1:
         assert found == [19, 500, 997]
+
+
+def test_numbers_made_ahead_are_those_made_one_by_one():
+    scores = torch.zeros((2, 100_000))
+    for ahead in (1, 7, 1000):
+        draw = SeededDraw([3, 4], ahead)
+        found = [draw.draw(scores).tolist() for _ in range(20)]
+        expected = [np.random.Philox(key=key).random_raw(20) for key in (3, 4)]
+        assert found == [[int(int(raw[i]) * 100_000 >> 64) for raw in expected] for i in range(20)]

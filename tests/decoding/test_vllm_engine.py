@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +18,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.decoding.decoders import DECODERS
 from mauve_core.decoding.vllm_engine import DECODERS_OF_VLLM, ENVIRONMENT, NEUTRAL, sampling_of
+from mauve_core.encoders.models import load_model
 from tests.decoding.vllm_stand_in import PARAMETERS, State
-from tests.tiny_models import POSITIONS, make_gpt2, make_llama
+from tests.tiny_models import POSITIONS, make_gpt2, make_llama, make_roberta
 
 PROMPTS = Prompts(("a", "b", "c", "d", "e"), ("The quick", "In 1969 two people", "She asked", "Rain", "A model that"))
 SETTINGS = GenerationSettings(max_new_tokens=8, seed=3)
@@ -122,6 +124,13 @@ def test_greedy_texts_are_those_of_transformers(
     ]
 
 
+def test_texts_end_where_the_model_says(vllm: Any, llama: str, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(llama)
+    texts = {least: written(llama, "ancestral", tmp_path, replace(SETTINGS, min_new_tokens=least)) for least in (0, 8)}
+    lengths = {least: [len(tokenizer(text)["input_ids"]) - 1 for text in own] for least, own in texts.items()}
+    assert min(lengths[0]) < 8 <= min(lengths[8])
+
+
 @pytest.mark.parametrize("spec", ["top-k:k=1", "nucleus:p=0.001"])
 def test_a_cut_to_one_token_is_greedy(vllm: Any, gpt2: str, tmp_path: Path, spec: str) -> None:
     assert written(gpt2, spec, tmp_path) == written(gpt2, "greedy", tmp_path)
@@ -141,6 +150,26 @@ def test_a_text_follows_its_prompt_seed_and_generation(vllm: Any, gpt2: str, tmp
     assert len(set(seeds)) == 5 + 5 + 10  # another seed, and two more generations, have streams of their own
     assert min(seeds) >= 0
     assert max(seeds).bit_length() > 60
+
+
+@pytest.mark.trial
+def test_a_stopped_run_asks_for_the_rest_alone(vllm: Any, gpt2: str, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, batch_rows=2, repeats=2)
+    expected = written(gpt2, "ancestral", tmp_path / "whole", settings)
+    vllm.asked.clear()
+    vllm.fails_at = 3
+    with pytest.raises(KeyboardInterrupt):
+        written(gpt2, "ancestral", tmp_path / "out", settings)
+    assert len(vllm.loaded) == 2
+    told: list[Any] = []
+    assert written(gpt2, "ancestral", tmp_path / "out", settings, progress=lambda *each: told.append(each)) == expected
+    assert [len(call) for call in vllm.asked] == [2, 2, 2, 2, 2]
+    assert [done for _, done, _ in told] == [6, 8, 10]
+    assert {(stage, total) for stage, _, total in told} == {("writing ancestral", 10)}
+    assert len(vllm.loaded) == 3
+    assert written(gpt2, "ancestral", tmp_path / "out", settings) == expected
+    assert (len(vllm.loaded), len(vllm.asked)) == (3, 5), "a complete file needs no model"
+    assert not list((tmp_path / "out").glob(".*"))
 
 
 def test_files_of_engines_and_releases_never_count_as_each_others(
@@ -188,3 +217,27 @@ def test_what_vllm_is_not_asked_for(vllm: Any, gpt2: str, tmp_path: Path, option
     with pytest.raises(InputError, match=words):
         generate_files(**given)
     assert (vllm.loaded, list(tmp_path.glob("*.jsonl"))) == ([], [])
+
+
+def test_models_that_vllm_is_not_given(vllm: Any, gpt2: str, tmp_path: Path) -> None:
+    loaded = load_model(gpt2, with_head=True, device="cpu")
+    with pytest.raises(InputError, match="not one in memory"):
+        generate_files(loaded, PROMPTS, ["greedy"], tmp_path, engine="vllm")
+    with pytest.raises(InputError, match="cannot generate text"):
+        written(str(make_roberta(tmp_path / "roberta")), "greedy", tmp_path)
+    larger = shutil.copytree(gpt2, tmp_path / "larger")
+    tokenizer = AutoTokenizer.from_pretrained(gpt2)
+    tokenizer.add_tokens(["quick"])
+    tokenizer.save_pretrained(larger)
+    with pytest.raises(InputError, match=r"Token ids outside 0 to 399 in text 0"):
+        written(str(larger), "greedy", tmp_path)
+    assert vllm.loaded == []
+
+
+def test_an_adapter_is_refused(vllm: Any, gpt2: str, tmp_path: Path) -> None:
+    from tests.encoders.test_adapters import save_adapter
+
+    save_adapter(gpt2, tmp_path / "adapter", kind="gpt2")
+    with pytest.raises(InputError, match=r"no adapters from here.*merge_and_unload"):
+        written(str(tmp_path / "adapter"), "greedy", tmp_path)
+    assert vllm.loaded == []

@@ -14,8 +14,11 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.tiny_models import WIDTH
+
 Spoil = Callable[[Path], object]
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
+PICKLE = "pytorch_model.bin"
 
 
 def change(name: str, **values: Any) -> Spoil:
@@ -100,6 +103,19 @@ def compressed_pickle(folder: Path) -> None:
         archive.writestr("archive/data/999", bytes(10**7))
 
 
+def listed(folder: Path) -> None:
+    """A list of tensors where names are expected."""
+    torch.save([torch.zeros(3)], folder / "pytorch_model.bin")
+    (folder / WEIGHTS).unlink()
+
+
+def whole_pickle(folder: Path) -> None:
+    """One weight of a pickle rounded."""
+    tensors = load_file(folder / WEIGHTS)
+    torch.save(tensors | {"transformer.ln_f.weight": tensors["transformer.ln_f.weight"].int()}, folder / PICKLE)
+    (folder / WEIGHTS).unlink()
+
+
 def whole(name: str) -> Spoil:
     """The header calls one tensor whole numbers."""
 
@@ -121,10 +137,14 @@ OWN_CODE = write(
 
 SPOILT: dict[str, tuple[Spoil, str]] = {
     "config a list": (write(CONFIG, "[]"), "config.json"),
+    "config null": (write(CONFIG, "null"), "config.json"),
+    "config not UTF-8": (write(CONFIG, b"\xff\xfe\x00{"), "config.json"),
     "config deep": (write(CONFIG, "[" * 100_000), "config.json"),
     "config a pipe": (pipe(CONFIG), "config.json"),
     "config endless": (endless(CONFIG), "config.json"),
+    "config a folder": (all_of(remove(CONFIG), lambda f: (f / CONFIG).mkdir()), "config.json"),
     "config of ten gigabytes": (lambda f: os.truncate(f / CONFIG, 10**10), "10,000,000,000 bytes"),
+    "tokenizer of ten gigabytes": (lambda f: os.truncate(f / TOKENIZER, 10**10), "10,000,000,000 bytes"),
     "type unknown": (change(CONFIG, model_type="toaster"), "config.json"),
     "type of pictures": (change(CONFIG, model_type="vit", architectures=["ViTModel"]), "vit"),
     **{
@@ -132,13 +152,24 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         for name, value in (("n_layer", 0), ("n_embd", -1), ("vocab_size", "x"), ("n_positions", 0), ("n_head", -1))
     },
     "positions of a hundred million": (change(CONFIG, n_positions=10**8), "more parameters than its weights hold"),
+    "heads 7": (change(CONFIG, n_head=7), "hostile"),
     "layers a million": (change(CONFIG, n_layer=10**6), "10,000"),
+    "layers 9,999": (change(CONFIG, n_layer=9_999), "9,999 layers"),
+    "labels a thousand million": (change(CONFIG, num_labels=10**9), "10,000"),
+    "words a thousand million": (change(CONFIG, vocab_size=10**9), "more parameters than its weights hold"),
     "width a million": (change(CONFIG, n_embd=10**6, n_head=1), "more parameters than its weights hold"),
     "epsilon a word": (change(CONFIG, layer_norm_epsilon="x"), "hostile"),
     "an adapter": (write("adapter_config.json", '{"base_model_name_or_path": "gpt2"}'), "adapter"),
     "tokenizer garbage": (write(TOKENIZER, "\x00garbage"), "okenizer"),
     "tokenizer a pipe": (pipe(TOKENIZER), "tokenizer.json"),
     "tokenizer and its settings missing": (remove(TOKENIZER, "tokenizer_config.json"), "tokenizer"),
+    "tokenizer half there": (all_of(remove(TOKENIZER), write("vocab.json", '{"a": 0}')), "tokenizer"),
+    "tokenizer settings a pipe": (pipe("tokenizer_config.json"), "tokenizer_config.json"),
+    "tokenizer of no length": (change("tokenizer_config.json", model_max_length=0), "model_max_length"),
+    "tokenizer without a token for unknown words": (
+        change(TOKENIZER, model={"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "zz"}),
+        "cannot read the texts: WordLevel error: Missing [UNK] token",
+    ),
     "tokenizer that panics": (
         change(
             TOKENIZER,
@@ -150,6 +181,19 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
             },
         ),
         "okenizer",
+    ),
+    "tokenizer of more special tokens than positions": (
+        change(
+            TOKENIZER,
+            post_processor={
+                "type": "TemplateProcessing",
+                "single": [{"SpecialToken": {"id": "a", "type_id": 0}}] * 5000
+                + [{"Sequence": {"id": "A", "type_id": 0}}],
+                "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+                "special_tokens": {"a": {"id": "a", "ids": [0], "tokens": ["a"]}},
+            },
+        ),
+        "adds 5,000 special tokens to each text, which leaves no room",
     ),
     "tokenizer that makes texts a million times longer": (
         change(
@@ -166,21 +210,35 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         "its normalizers make texts up to 1,000,001 times as long",
     ),
     "index garbage": (shards("x"), "index.json"),
+    "index numbers": (shards('{"weight_map": {"wte.weight": 7}}'), "index.json"),
     "index leads out": (shards('{"weight_map": {"wte.weight": "../x.safetensors"}}'), "index.json"),
     "index of missing shards": (shards('{"weight_map": {"wte.weight": "a.safetensors"}}'), "a.safetensors"),
     "weights of a huge header": (write(WEIGHTS, struct.pack("<Q", 2**60) + b"{}"), WEIGHTS),
+    "weights cut off": (lambda f: os.truncate(f / WEIGHTS, 3000), WEIGHTS),
     "weights a pipe": (pipe(WEIGHTS), WEIGHTS),
+    "weights endless": (endless(WEIGHTS), WEIGHTS),
     "weights without tensors": (weights(lambda t: t.clear()), "missing 40: "),
     "weights lack one": (weights(lambda t: t.pop("transformer.h.1.ln_1.weight")), "missing 1: h.1.ln_1.weight"),
+    "weights have more": (
+        weights(lambda t: t.update({"transformer.h.1.extra": torch.zeros(3)})),
+        "h.1.extra",
+    ),
+    "weights of more layers": (change(CONFIG, n_layer=2), "unexpected 1"),
     "weights of another shape": (
         weights(lambda t: t.update({"transformer.ln_f.weight": torch.zeros(5)})),
         "ln_f.weight",
     ),
     "a pickle with code": (pickled, "a pickle may contain only tensors. Allowed: safetensors"),
+    "a pickle of a list": (listed, "it does not hold tensors by name"),
     "a weight of whole numbers": (
         whole("transformer.h.1.attn.c_attn.weight"),
         "The tensor transformer.h.1.attn.c_attn.weight in ",
     ),
+    "a bias of truth values": (
+        weights(lambda t: t.update({"transformer.h.1.mlp.c_fc.bias": torch.ones(4 * WIDTH, dtype=torch.bool)})),
+        "holds whole numbers. Allowed: weights in floating point",
+    ),
+    "a pickle of whole numbers": (whole_pickle, "transformer.ln_f.weight in "),
     "a compressed pickle": (compressed_pickle, "compressed"),
     "a pickle of the old form": (
         all_of(remove(WEIGHTS), write("pytorch_model.bin", pickle.dumps({}))),

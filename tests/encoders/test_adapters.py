@@ -14,14 +14,15 @@ import peft
 import pytest
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.encoders import encode
+from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
+from mauve_core.encoders import encode, hub
 from mauve_core.encoders.adapters import ADAPTER_CONFIG, ADAPTER_WEIGHTS
-from mauve_core.encoders.catalogue import identify, names_files
+from mauve_core.encoders.catalogue import check_model, identify, must_be_fetched, names_files
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.models import load_model
 from tests.encoders.test_encode import RELATIVE, relative_error
@@ -104,7 +105,10 @@ def test_weights_are_those_of_the_formula(tiny: Tiny, tmp_path: Path, kind: str)
         {"use_rslora": True},
         {"use_dora": True},
         {"rank_pattern": {"h.1.attn.c_attn": 2}, "alpha_pattern": {"c_fc": 11}},
+        {"layers_to_transform": [0, 2]},
+        {"modules_to_save": ["ln_f"]},
         {"target_modules": "all-linear"},
+        {"target_modules": r".*h\.[01]\..*c_proj"},
     ],
     ids=lambda settings: next(iter(settings)),
 )
@@ -114,6 +118,19 @@ def test_settings_of_lora_are_those_of_peft(
     monkeypatch.setitem(TARGETS, "gpt2", settings.pop("target_modules", TARGETS["gpt2"]))
     adapted = save_adapter(tiny("gpt2"), tmp_path / "adapter", kind="gpt2", **settings)
     assert relative_error(features(str(tmp_path / "adapter")), by_hand(adapted, tiny("gpt2"), last=True)) < RELATIVE
+
+
+def test_an_adapter_of_zeros_gives_the_features_of_the_base(tiny: Tiny, tmp_path: Path) -> None:
+    save_adapter(tiny("gpt2"), tmp_path / "adapter", kind="gpt2", zero=True)
+    assert np.array_equal(features(str(tmp_path / "adapter")), features(tiny("gpt2")))
+
+
+def test_the_packed_pass_reads_the_merged_weights(tiny: Tiny, tmp_path: Path) -> None:
+    save_adapter(tiny("gpt2"), tmp_path / "adapter", kind="gpt2")
+    loaded = load_model(str(tmp_path / "adapter"), device="cpu")
+    assert type(loaded.model).__name__ == "GPT2Model"
+    assert not [name for name, _ in loaded.model.named_parameters() if "lora" in name]
+    assert not hasattr(loaded.model, "peft_config")
 
 
 def test_no_features_of_the_base_or_another_adapter_are_taken_for_its_own(tiny: Tiny, tmp_path: Path) -> None:
@@ -145,6 +162,33 @@ def test_the_base_is_part_of_the_identity(tiny: Tiny, tmp_path: Path) -> None:
         adapted = peft.PeftModel.from_pretrained(model, adapter)
     assert relative_error(features(named), by_hand(adapted, other, last=True)) < RELATIVE
     assert names_files(named)
+
+
+def test_a_model_with_an_adapter_writes(tiny: Tiny, tmp_path: Path) -> None:
+    adapted = save_adapter(tiny("gpt2"), tmp_path / "adapter", kind="gpt2", bare=True)
+    head = AutoModelForCausalLM.from_pretrained(tiny("gpt2")).eval()
+    head.transformer = adapted.base_model.model
+    loaded = load_model(str(tmp_path / "adapter"), device="cpu", with_head=True)
+    tokens = loaded.tokenizer(TEXTS[0], return_tensors="pt")
+    with torch.no_grad():
+        assert relative_error(loaded.model(**tokens).logits[0].numpy(), head(**tokens).logits[0].numpy()) < RELATIVE
+
+
+def test_continuations_of_an_adapter_are_its_own(tiny: Tiny, tmp_path: Path) -> None:
+    adapted = save_adapter(tiny("gpt2"), tmp_path / "adapter", kind="gpt2")
+    merged = adapted.merge_and_unload()
+    merged.save_pretrained(tmp_path / "merged")
+    AutoTokenizer.from_pretrained(tiny("gpt2")).save_pretrained(tmp_path / "merged")
+    written = [written_by(str(name)) for name in (tmp_path / "adapter", tmp_path / "merged", tiny("gpt2"))]
+    assert written[0] == written[1] != written[2]
+
+
+def written_by(name: str) -> list[str]:
+    """Greedy continuations of two prompts."""
+    loaded = load_model(name, device="cpu", with_head=True)
+    prompts = Prompts(ids=("a", "b"), texts=("The quick", "In 1969"))
+    settings = GenerationSettings(max_new_tokens=8)
+    return continue_prompts(loaded, prompts, parse_decoder("greedy"), settings)
 
 
 def test_a_weight_with_two_uses_is_changed_in_none(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +231,14 @@ def test_an_adapter_without_its_base_is_refused_with_the_way_out(adapter: Path, 
         refused(name, "is no model with weights of its own")
 
 
+def test_an_adapter_of_another_model_is_refused(adapter: Path, tiny: Tiny, tmp_path: Path) -> None:
+    refused(f"{tiny('llama')}+{adapter}", r"does not fit its base model: it changes \S+, which the base does not have")
+    wider = make_gpt2(tmp_path / "wider", width=64)
+    refused(f"{wider}+{adapter}", r"does not fit its base model: \S+ has the shape")
+    shallow = make_gpt2(tmp_path / "shallow", layers=1)
+    refused(f"{shallow}+{adapter}", r"does not fit its base model: it changes \S*h\.1")
+
+
 def test_a_pickle_is_not_read(adapter: Path) -> None:
     tensors = load_file(adapter / ADAPTER_WEIGHTS)
     torch.save(tensors, adapter / "adapter_model.bin")
@@ -198,13 +250,73 @@ def test_a_pickle_is_not_read(adapter: Path) -> None:
     ("values", "words"),
     [
         ({"peft_type": "IA3"}, "peft_type is 'IA3'"),
+        ({"peft_type": None}, "peft_type is None"),
         ({"base_model_name_or_path": 7}, "base_model_name_or_path is 7"),
+        ({"layer_replication": [[0, 2]]}, "layer_replication"),
         ({"megatron_config": {"a": 1}, "megatron_core": "os"}, "megatron_config"),
+        ({"init_lora_weights": "pissa"}, "init_lora_weights = 'pissa'"),
         ({"unheard_of": 1}, "unheard_of = 1"),
         ({"r": 8}, "has rank 4, but adapter_config.json says 8"),
+        ({"rank_pattern": [1]}, "rank_pattern"),
+        ({"lora_alpha": "x"}, "The adapter .* cannot be loaded"),
     ],
     ids=str,
 )
 def test_settings_that_cannot_be_followed_are_refused(adapter: Path, values: dict[str, Any], words: str) -> None:
     change_settings(adapter, **values)
     refused(adapter, words)
+
+
+def test_tensors_that_are_damaged_or_missing_are_refused(adapter: Path) -> None:
+    tensors = load_file(adapter / ADAPTER_WEIGHTS)
+    gone = next(name for name in tensors if "lora_B" in name)
+    save_file({name: tensor for name, tensor in tensors.items() if name != gone}, adapter / ADAPTER_WEIGHTS)
+    refused(adapter, r"does not fit its base model: it lacks \S+lora_B")
+    save_file({**tensors, gone: tensors[gone] * float("nan")}, adapter / ADAPTER_WEIGHTS)
+    refused(adapter, "cannot be loaded")
+    save_file({"a": tensors[gone]}, adapter / ADAPTER_WEIGHTS)
+    refused(adapter, "it holds no LoRA tensors")
+    (adapter / ADAPTER_WEIGHTS).write_bytes(b"garbage")
+    refused(adapter, "is not a safetensors file")
+
+
+def in_cache(folder: Path, cache: Path, name: str, commit: str = "c" * 40) -> None:
+    """Put a folder into the hub's cache, as a download does."""
+    place = cache / f"models--{name.replace('/', '--')}"
+    shutil.copytree(folder, place / "snapshots" / commit)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(commit)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_an_adapter_of_the_hub_is_read_from_its_cache(adapter: Path, tiny: Tiny, cache: Path) -> None:
+    in_cache(adapter, cache, "someone/adapter")
+    in_cache(Path(tiny("gpt2")), cache, "someone/base")
+    change_settings(
+        cache / "models--someone--adapter" / "snapshots" / ("c" * 40), base_model_name_or_path="someone/base"
+    )
+    expected = features(str(adapter))
+    assert np.array_equal(features("someone/adapter"), expected)
+    assert np.array_equal(features(f"{tiny('gpt2')}+someone/adapter"), expected)
+    assert identify("someone/adapter").digest != identify("someone/base").digest
+    assert not must_be_fetched("someone/adapter")
+    assert must_be_fetched("someone/missing+someone/adapter")
+
+
+def test_a_check_does_not_ask_the_hub_about_the_base(
+    adapter: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_settings(adapter, base_model_name_or_path="someone/not-here")
+    assert must_be_fetched(str(adapter))
+    monkeypatch.setattr(hub, "is_offline", lambda: False)
+    monkeypatch.setattr(hub, "commit_of", lambda *_: pytest.fail("the hub is asked"))
+    check_model(str(adapter))
+    with pytest.raises(ModelUnavailableError, match="adapter"):
+        check_model(f"someone/base+{adapter}/gone/a")

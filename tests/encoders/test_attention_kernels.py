@@ -54,10 +54,15 @@ def is_usable(version: str, size: int, scale: float, capability: tuple[int, int]
 
 @pytest.mark.parametrize("capability", [(7, 5), (8, 0)])
 @pytest.mark.parametrize("scale", [USUAL, ODD])
-@pytest.mark.parametrize("size", [8, 264])
+@pytest.mark.parametrize("size", [8, 12, 264])
 @pytest.mark.parametrize("version", KERNELS)
 def test_what_is_chosen_attends_as_text_by_text(
-    known: Weights, version: str, size: int, scale: float, capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    known: Weights,
+    version: str,
+    size: int,
+    scale: float,
+    capability: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stand_in(monkeypatch, capability, version)
     factor = scale * size**-0.5

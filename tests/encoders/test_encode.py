@@ -24,6 +24,8 @@ from tests.tiny_models import LAYERS, POSITIONS
 
 RELATIVE = 1e-5
 CAUSAL, MASKED = ("gpt2", "llama"), ("roberta", "bert")
+
+SPECIAL = {"gpt2": 0, "llama": 1, "roberta": 2, "bert": 2}
 Tiny = Callable[[str], str]
 
 
@@ -59,7 +61,7 @@ def test_agrees_with_the_plain_twin(tiny: Tiny, texts: tuple[str, ...], name: st
     assert relative_error(features.array, expected) < RELATIVE
 
 
-@pytest.mark.parametrize("layer", [0, 1, -LAYERS - 1])
+@pytest.mark.parametrize("layer", [0, 1, -2, -LAYERS - 1])
 @pytest.mark.parametrize("name", ["gpt2", "roberta"])
 def test_layers_count_as_the_models_hidden_states(tiny: Tiny, texts: tuple[str, ...], name: str, layer: int) -> None:
     features = encode(texts[:8], EncoderConfig(tiny(name), pooling="mean", layer=layer), device="cpu")
@@ -67,9 +69,19 @@ def test_layers_count_as_the_models_hidden_states(tiny: Tiny, texts: tuple[str, 
     assert relative_error(features.array, expected) < RELATIVE
 
 
-@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_batch_size_padding_and_order_do_not_matter(tiny: Tiny, texts: tuple[str, ...], name: str) -> None:
-    config = EncoderConfig(tiny(name))
+@pytest.mark.parametrize("layer", [LAYERS + 1, -LAYERS - 2])
+def test_refuses_a_layer_the_model_lacks(tiny: Tiny, layer: int) -> None:
+    with pytest.raises(InputError, match=f"0 \\(embeddings\\) to {LAYERS} "):
+        encode(["Some text."], EncoderConfig(tiny("gpt2"), layer=layer), device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("name", "pooling"), [*((name, "auto") for name in (*CAUSAL, *MASKED)), ("llama", "mean"), ("bert", "mean")]
+)
+def test_batch_size_padding_and_order_do_not_matter(
+    tiny: Tiny, texts: tuple[str, ...], name: str, pooling: str
+) -> None:
+    config = EncoderConfig(tiny(name), pooling=pooling)  # type: ignore[arg-type]
     alone = encode(texts, config, device="cpu", batch_tokens=1)
     order = np.random.default_rng(7).permutation(len(texts))
     for batch_tokens in (70, 300, 100_000):
@@ -116,6 +128,24 @@ def test_long_texts_are_cut_and_counted(tiny: Tiny, texts: tuple[str, ...], name
     assert features.notes == ()
 
 
+def test_the_models_own_limit_is_said(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    long = [*texts[:3], " ".join(texts)]
+    features = encode(long, EncoderConfig(tiny("gpt2"), max_tokens=1000), device="cpu")
+    assert features.limit == features.lengths[3] == POSITIONS
+    assert features.cut.tolist() == [False, False, False, True]
+    assert len(features.notes) == 1
+    assert f"at most {POSITIONS} tokens: 1 of 4 texts" in features.notes[0]
+    short = encode(long[:3], EncoderConfig(tiny("gpt2"), max_tokens=1000), device="cpu")
+    assert short.notes == ()
+
+
+def test_roberta_takes_its_last_position(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    features = encode([" ".join(texts)], EncoderConfig(tiny("roberta"), max_tokens=POSITIONS), device="cpu")
+    expected = plain_twin("roberta", tiny("roberta"), [" ".join(texts)], "first", -1, POSITIONS)
+    assert features.lengths[0] == POSITIONS
+    assert relative_error(features.array, expected) < RELATIVE
+
+
 def test_the_beginning_is_kept_whatever_the_tokenizer_says(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny("roberta"), tmp_path / "left-roberta"))
     settings = json.loads((folder / "tokenizer_config.json").read_text())
@@ -129,6 +159,16 @@ def test_the_beginning_is_kept_whatever_the_tokenizer_says(tiny: Tiny, texts: tu
 def test_a_text_without_tokens_is_named(tiny: Tiny, name: str) -> None:
     with pytest.raises(InputError, match=r"text 1 \(counted from 0\)"):
         encode(["Something.", "", "Something else."], EncoderConfig(tiny(name)), device="cpu")
+
+
+@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
+def test_refuses_a_limit_that_leaves_no_room(tiny: Tiny, name: str) -> None:
+    special = SPECIAL[name]
+    enough = encode(["Some text."], EncoderConfig(tiny(name), max_tokens=special + 1), device="cpu")
+    assert enough.lengths.tolist() == [special + 1]
+    if special:
+        with pytest.raises(InputError, match=f"{special + 1} to {POSITIONS}"):
+            encode(["Some text."], EncoderConfig(tiny(name), max_tokens=special), device="cpu")
 
 
 @pytest.mark.parametrize(
@@ -203,3 +243,28 @@ def test_no_logits_are_computed(tiny: Tiny, texts: tuple[str, ...], monkeypatch:
         for layer in (-1, 1):
             Encoder(EncoderConfig(tiny("gpt2"), layer=layer), device="cpu", packed=packed).encode(texts[:3])
     assert asked == [False, True], "the packed pass leaves transformers' own alone"
+
+
+def test_token_ids_give_the_features_of_their_text(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny("roberta"))
+    encoder = Encoder(EncoderConfig(tiny("roberta")), device="cpu")
+    rows = [tokenizer(text)["input_ids"] for text in texts]
+    short = [index for index, row in enumerate(rows) if len(row) <= POSITIONS]
+    from_ids = encoder.encode_tokens([torch.tensor([rows[index]]) for index in short])
+    np.testing.assert_array_equal(from_ids.array, encoder.encode([texts[index] for index in short]).array)
+    assert encoder.encode_tokens([[5, 6]]).key != encoder.encode_tokens([[5], [6]]).key
+
+
+@pytest.mark.parametrize(
+    ("token_ids", "message"),
+    [([], "no texts"), ([[1], []], "text 1"), ([[1], [10_000]], "outside 0 to"), ([[1], [0.5]], "whole numbers")],
+)
+def test_refuses_unusable_token_ids(tiny: Tiny, token_ids: list[list[int]], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Encoder(EncoderConfig(tiny("gpt2")), device="cpu").encode_tokens(token_ids)
+
+
+def test_results_cannot_be_changed_by_accident(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    features = encode(texts, EncoderConfig(tiny("gpt2")), device="cpu")
+    with pytest.raises(ValueError, match="read-only"):
+        features.array[0, 0] = 1.0

@@ -56,6 +56,11 @@ def test_what_is_put_is_what_is_got(store: FeatureStore) -> None:
     assert {path.name for path in all_files(store.root)} == {"meta.json", *(f"{name}.npy" for name in ARRAYS)}
 
 
+def test_the_first_entry_stays(store: FeatureStore) -> None:
+    store.put(KEY, *arrays(0), META)
+    assert np.array_equal(store.put(KEY, *arrays(1), META).array, arrays(0)[0])
+
+
 def test_an_entry_ends_its_parts_and_no_others(store: FeatureStore) -> None:
     store.save_part(KEY, part(0, 3))
     store.save_part(OTHER, part(0, 3))
@@ -76,10 +81,20 @@ def test_parts_come_back(store: FeatureStore) -> None:
     assert store.parts(KEY, 10) == []
 
 
-@pytest.mark.parametrize("key", ["../escape", ".hidden"])
+@pytest.mark.parametrize("key", ["", "../escape", "a/b", ".hidden", "ab.parts"])
 def test_refuses_what_is_not_a_key(store: FeatureStore, key: str) -> None:
     with pytest.raises(InputError, match="key"):
         store.get(key)
+
+
+@pytest.mark.parametrize(
+    ("array", "lengths"), [((3, 2), (2,)), ((6,), (6,)), ((0, 4), (0,)), ((2, 3, 4), (2,))], ids=str
+)
+def test_refuses_what_is_not_features(store: FeatureStore, array: tuple[int, ...], lengths: tuple[int, ...]) -> None:
+    cut = np.zeros(lengths, dtype=np.bool_)
+    with pytest.raises(InputError, match="shapes"):
+        store.put(KEY, np.zeros(array, dtype=np.float32), np.zeros(lengths, dtype=np.int32), cut, META)
+    assert all_files(store.root) == set()
 
 
 def _flip(path: Path, at: int) -> None:
@@ -88,17 +103,33 @@ def _flip(path: Path, at: int) -> None:
     path.write_bytes(content)
 
 
+def _link(path: Path, target: str) -> None:
+    path.unlink()
+    path.symlink_to(target)
+
+
 DAMAGES = {
     "a flipped bit in the numbers": lambda folder: _flip(folder / "features.npy", -5),
+    "a flipped bit in the header": lambda folder: _flip(folder / "features.npy", 20),
     "a flipped bit in the lengths": lambda folder: _flip(folder / "lengths.npy", -1),
     "a truncated array": lambda folder: os.truncate(folder / "features.npy", 300),
+    "an empty array": lambda folder: (folder / "cut.npy").write_bytes(b""),
     "a missing array": lambda folder: (folder / "features.npy").unlink(),
     "a missing record": lambda folder: (folder / "meta.json").unlink(),
+    "half a record": lambda folder: os.truncate(folder / "meta.json", 30),
     "another record": lambda folder: (folder / "meta.json").write_text("[]"),
+    "an array that is a folder": lambda folder: ((folder / "features.npy").unlink(), (folder / "features.npy").mkdir()),
     "a pipe for an array": lambda folder: ((folder / "cut.npy").unlink(), os.mkfifo(folder / "cut.npy")),
+    "a pipe for a record": lambda folder: ((folder / "meta.json").unlink(), os.mkfifo(folder / "meta.json")),
+    "a device for an array": lambda folder: _link(folder / "lengths.npy", "/dev/zero"),
+    "a device for a record": lambda folder: _link(folder / "meta.json", "/dev/zero"),
     "a deep record": lambda folder: (folder / "meta.json").write_text("[" * 100_000),
     "a large record": lambda folder: os.truncate(folder / "meta.json", 1 << 30),
     "a file for an entry": lambda folder: (shutil.rmtree(folder), folder.write_bytes(b"x")),
+    "a pipe for an entry": lambda folder: (shutil.rmtree(folder), os.mkfifo(folder)),
+    "a link to itself for an entry": lambda folder: (shutil.rmtree(folder), folder.symlink_to(folder)),
+    "a link to nothing for an entry": lambda folder: (shutil.rmtree(folder), folder.symlink_to(folder / "none")),
+    "a record without digests": lambda folder: (folder / "meta.json").write_text(json.dumps({"meta": {}})),
 }
 
 
@@ -114,10 +145,11 @@ def test_a_damaged_entry_is_removed_with_a_warning(store: FeatureStore, damage: 
     assert store.get(OTHER) is not None
 
 
-def test_a_damaged_part_is_removed_with_a_warning(store: FeatureStore) -> None:
+@pytest.mark.parametrize("position", [0.1, 0.5, 0.9])
+def test_a_damaged_part_is_removed_with_a_warning(store: FeatureStore, position: float) -> None:
     store.save_part(KEY, part(0, 3))
     (path,) = all_files(store.root)
-    os.truncate(path, path.stat().st_size // 2)
+    os.truncate(path, int(path.stat().st_size * position))
     store.save_part(KEY, part(3, 3))
     with pytest.warns(DamagedEntryWarning, match=path.name):
         (found,) = store.parts(KEY, 10)
@@ -137,6 +169,20 @@ def test_what_stands_in_the_place_of_a_part_is_removed(store: FeatureStore, make
     make(path)
     store.discard_parts(KEY)
     assert list(store.root.iterdir()) == []
+
+
+def test_a_flipped_bit_in_a_parts_numbers_is_noticed(store: FeatureStore) -> None:
+    store.save_part(KEY, part(0, 3, value=1.5))
+    (path,) = all_files(store.root)
+    _flip(path, path.read_bytes().index(np.float32(1.5).tobytes() * 3) + 6)
+    with pytest.warns(DamagedEntryWarning):
+        assert store.parts(KEY, 10) == []
+
+
+def test_rows_of_another_list_of_texts_are_refused(store: FeatureStore) -> None:
+    store.save_part(KEY, part(8, 3))
+    with pytest.warns(DamagedEntryWarning):
+        assert store.parts(KEY, 10) == []
 
 
 def test_an_object_array_is_not_unpickled(store: FeatureStore) -> None:
@@ -180,6 +226,37 @@ def test_a_full_disk_leaves_what_was_there(store: FeatureStore, monkeypatch: pyt
     assert stored is not None
     assert np.array_equal(stored.array, arrays(1)[0])
     assert np.array_equal(store.put(KEY, *arrays(), META).array, arrays()[0])
+
+
+def test_a_full_disk_leaves_earlier_parts(store: FeatureStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.save_part(KEY, part(0, 3))
+    before = all_files(store.root)
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", FullDisk(0))
+        with pytest.raises(StorageError, match="No space left"):
+            store.save_part(KEY, part(3, 3))
+    assert all_files(store.root) == before
+    store.save_part(KEY, part(3, 3))
+    assert len(store.parts(KEY, 50)) == 2
+
+
+def test_a_write_that_hits_the_end_of_the_disk_keeps_its_number(store: FeatureStore) -> None:
+    # /dev/full refuses every write with ENOSPC: NumPy's own file writing would turn that into an error without number.
+    from mauve_core.encoders.feature_store import _HashingWriter
+
+    with (
+        pytest.raises(StorageError, match="No space left"),
+        files.storage_errors(Path("/dev/full")),
+        Path("/dev/full").open("wb", buffering=0) as stream,
+    ):
+        np.lib.format.write_array(_HashingWriter(stream), np.zeros(100_000), allow_pickle=False)
+
+
+def test_an_unreadable_folder_is_said(store: FeatureStore, tmp_path: Path) -> None:
+    blocked = FeatureStore(tmp_path / "file")
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StorageError, match="Cannot read or write"):
+        blocked.put(KEY, *arrays(), META)
 
 
 def test_what_dead_writers_left_is_swept(store: FeatureStore) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import struct
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 import torch
+from torch.nn.modules import module as torch_module
+from transformers import AutoModel
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import EncoderConfig
@@ -20,10 +23,11 @@ from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.catalogue import PACKAGED
+from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model, load_tokenizer
-from tests.encoders.hostile_models import CODE, OWN_CODE, SPOILT, all_of, change, write
+from tests.encoders.hostile_models import CODE, OWN_CODE, SPOILT, all_of, change, weights, write
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.encoders.tiny_gguf import write_gguf
 from tests.tiny_models import WIDTH
@@ -52,6 +56,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr("builtins.input", yes)
     return questions
+
+
+def test_the_copy_is_sound_before_it_is_spoilt(hostile: Path) -> None:
+    assert features(hostile).array.shape == (1, WIDTH)
 
 
 @pytest.mark.parametrize("name", SPOILT)
@@ -115,6 +123,36 @@ def test_a_tokenizer_alone_is_held_to_the_same(hostile: Path, name: str) -> None
         load_tokenizer(str(hostile))
 
 
+def test_what_a_bare_model_leaves_out_may_be_there_and_its_pooler_may_be_missing(tiny: Tiny) -> None:
+    for name in ("llama", "roberta", "bert"):  # a head that is not tied; heads, and a pooler that is missing
+        assert features(Path(tiny(name))).array.shape == (1, WIDTH)
+
+
+def test_a_head_that_is_missing_is_named_unless_it_is_tied(tiny: Tiny, tmp_path: Path) -> None:
+    for name in ("gpt2", "llama"):
+        folder = shutil.copytree(tiny(name), tmp_path / name)
+        AutoModel.from_pretrained(folder).save_pretrained(folder)
+    load_model(str(tmp_path / "gpt2"), device="cpu", with_head=True)
+    load_model(str(tmp_path / "llama"), device="cpu")
+    with pytest.raises(ModelUnavailableError, match=r"missing 1: lm_head\.weight"):
+        load_model(str(tmp_path / "llama"), device="cpu", with_head=True)
+
+
+def test_a_bare_model_with_weights_left_over_is_named(hostile: Path) -> None:
+    AutoModel.from_pretrained(hostile).save_pretrained(hostile)
+    weights(lambda tensors: tensors.update({"h.3.ln_1.weight": torch.zeros(WIDTH)}))(hostile)
+    with pytest.raises(ModelUnavailableError, match=r"unexpected 1: h\.3\.ln_1\.weight"):
+        features(hostile)
+
+
+def test_a_tokenizer_of_another_model_is_named(tiny: Tiny, hostile: Path) -> None:
+    settings = json.loads((hostile / "tokenizer.json").read_text())
+    settings["model"]["vocab"]["more"] = 400
+    (hostile / "tokenizer.json").write_text(json.dumps(settings))
+    with pytest.raises(ModelUnavailableError, match=r"up to 400\b.*0 to 399"):
+        features(hostile)
+
+
 def test_an_added_token_without_an_embedding_is_refused_where_a_text_has_it(hostile: Path) -> None:
     more = load_tokenizer(str(hostile))
     more.add_tokens(["<more>"])
@@ -133,6 +171,24 @@ def test_an_added_token_without_an_embedding_is_refused_where_a_text_has_it(host
         continue_prompts(loaded, prompts, parse_decoder("greedy"), GenerationSettings(max_new_tokens=2))
 
 
+def test_an_old_pickle_of_plain_tensors_still_loads(hostile: Path) -> None:
+    expected = features(hostile).array
+    model = AutoModel.from_pretrained(hostile)
+    torch.save(model.state_dict(), hostile / "pytorch_model.bin")
+    (hostile / "model.safetensors").unlink()
+    assert (features(hostile).array == expected).all()
+
+
+def test_nothing_counts_modules_once_a_model_is_there(hostile: Path) -> None:
+    features(hostile)
+    change("config.json", n_embd=10**6, n_head=1)(hostile)
+    with pytest.raises(ModelUnavailableError, match="more parameters"):
+        features(hostile)
+    assert not torch_module._global_module_registration_hooks
+    assert not torch_module._global_parameter_registration_hooks
+    assert not torch_module._global_buffer_registration_hooks
+
+
 def test_a_model_larger_than_the_memory_is_refused(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = {"SC_PHYS_PAGES": 50, "SC_PAGE_SIZE": 4096}  # 200 kB; the model has 212
     monkeypatch.setattr(os, "sysconf", pages.__getitem__)
@@ -141,7 +197,7 @@ def test_a_model_larger_than_the_memory_is_refused(hostile: Path, monkeypatch: p
     assert encode(["Some text."], EncoderConfig(str(hostile), dtype="bfloat16"), device="cpu").array.shape == (1, WIDTH)
 
 
-@pytest.mark.parametrize("device", ["mps", "cuda", "", "cpu:7"])
+@pytest.mark.parametrize("device", ["mps", "xla", "meta", "cuda", "cuda:99", "gpu", "", "cpu:7", "vulkan", "cpu,meta"])
 def test_devices_that_are_not_there(
     tiny: Tiny, tmp_path: Path, device: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +209,15 @@ def test_devices_that_are_not_there(
     out = str(tmp_path / "features.npy")
     assert main(["encode", str(texts), "--encoder", tiny("gpt2"), "--out", out, "--device", device]) == 2
     assert "device" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_devices_that_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert [resolve_device(name) for name in ("cpu", "cuda:1", "mps")] == ["cpu", "cuda:1", "mps"]
+    with pytest.raises(InputError, match="cuda:0, cuda:1"):
+        resolve_device("cuda:2")
 
 
 def gguf(*parts: bytes, entries: bytes = b"", magic: bytes = b"GGUF", version: int = 3, **counted: int) -> bytes:
@@ -176,14 +241,24 @@ def tensor(*shape: int) -> bytes:
 
 LLAMA = field(b"general.architecture", 8, text(b"llama"))
 GGUFS = {
+    "nothing": b"",
     "another magic": gguf(LLAMA, magic=b"FUGG"),
+    "version 0": gguf(LLAMA, version=0),
+    "version 9": gguf(LLAMA, version=9),
     "many tensors": gguf(LLAMA, tensors=10**15),
+    "many fields": gguf(LLAMA, fields=10**15),
     "more fields than there are": gguf(LLAMA, fields=99),
+    "more tensors than there are": gguf(LLAMA, tensors=99),
     "a long string": gguf(struct.pack("<Q", 2**62)),
     "a field of no type": gguf(field(b"a", 99, b"")),
+    "a list of no type": gguf(field(b"a", 9, struct.pack("<IQ", 9, 1))),
     "a long list of numbers": gguf(field(b"a", 9, struct.pack("<IQ", 4, 2**61))),
+    "a long list of strings": gguf(field(b"a", 9, struct.pack("<IQ", 8, 2**61))),
     "a million layers": gguf(LLAMA, field(b"llama.block_count", 4, struct.pack("<I", 10**6))),
+    "a tensor of many dimensions": gguf(LLAMA, entries=tensor(*[1] * 99)),
     "a tensor of many numbers": gguf(LLAMA, entries=tensor(2**40, 2**20)),
+    "nothing else": gguf(LLAMA),
+    "no architecture": gguf(),
 }
 
 

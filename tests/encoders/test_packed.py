@@ -138,11 +138,19 @@ def test_variants_that_are_known(ids: list[TokenIds], config: Any, factory: Any)
     [
         (GPT2Config(**GPT2_SIZES, activation_function="quick_gelu"), GPT2Model),
         (GPT2Config(**GPT2_SIZES, add_cross_attention=True), GPT2Model),
+        (LlamaConfig(**LLAMA, hidden_act="mish"), LlamaModel),
         (LlamaConfig(**LLAMA, **rotary({"rope_type": "dynamic", "factor": 2.0})), LlamaModel),
     ],
 )
 def test_variants_that_are_not(config: Any, factory: Any) -> None:
     assert read_weights(made(config, factory)) is None
+
+
+def test_a_weight_without_a_place_makes_a_model_unknown() -> None:
+    model = made(GPT2Config(**GPT2_SIZES), GPT2Model)
+    assert read_weights(model) is not None
+    model.h[0].attn.adapter = torch.nn.Linear(WIDTH, 2)
+    assert read_weights(model) is None
 
 
 def test_an_unknown_model_is_encoded_as_transformers_does(
@@ -157,9 +165,12 @@ def test_an_unknown_model_is_encoded_as_transformers_does(
     np.testing.assert_array_equal(found.array, expected.array)
 
 
-@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_features_are_those_of_the_padded_pass(tiny: Tiny, texts: tuple[str, ...], name: str) -> None:
-    config = EncoderConfig(tiny(name))
+@pytest.mark.parametrize(
+    ("name", "pooling"),
+    [*((name, "auto") for name in (*CAUSAL, *MASKED)), ("gpt2", "first"), ("llama", "mean"), ("bert", "last")],
+)
+def test_features_are_those_of_the_padded_pass(tiny: Tiny, texts: tuple[str, ...], name: str, pooling: Any) -> None:
+    config = EncoderConfig(tiny(name), pooling=pooling, layer=-2 if pooling == "mean" else -1)
     found, plain = (Encoder(config, device="cpu", packed=way).encode(texts) for way in (True, False))
     assert relative_error(found.array, plain.array) < RELATIVE
     assert found.key == plain.key
@@ -193,6 +204,23 @@ def test_every_version_of_the_kernel(
     check_the_kernel(model, ids, version, monkeypatch)
 
 
+@pytest.mark.parametrize("version", KERNELS)
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_heads_that_share_keys_with_every_version_of_the_kernel(
+    ids: list[TokenIds], kv_heads: int, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = made(LlamaConfig(**LLAMA, num_key_value_heads=kv_heads), LlamaModel)
+    check_the_kernel(model, ids, version, monkeypatch)
+
+
+@pytest.mark.parametrize("version", KERNELS)
+def test_another_scale_with_every_version_of_the_kernel(
+    ids: list[TokenIds], version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = made(GPT2Config(**GPT2_SIZES, scale_attn_by_inverse_layer_idx=True), GPT2Model)
+    check_the_kernel(model, ids, version, monkeypatch, padded=("2.9", "2.10"))
+
+
 def check_the_kernel(
     model: Any, ids: list[TokenIds], version: str, patch: pytest.MonkeyPatch, padded: Sequence[str] = ("2.9",)
 ) -> None:
@@ -209,13 +237,20 @@ def check_the_kernel(
     ("dtype", "capability", "size", "expected"),
     [
         ("bfloat16", (9, 0), 64, attend_varlen),
+        ("float16", (8, 0), 256, attend_varlen),
         ("float32", (9, 0), 64, attend_padded),
         ("float16", (7, 5), 64, attend_padded),
         ("bfloat16", (9, 0), 264, attend_padded),
+        ("bfloat16", (9, 0), 36, attend_padded),
     ],
 )
 def test_the_kernel_takes_what_flash_attention_takes(
-    tiny: Tiny, dtype: str, capability: tuple[int, int], size: int, expected: object, monkeypatch: pytest.MonkeyPatch
+    tiny: Tiny,
+    dtype: str,
+    capability: tuple[int, int],
+    size: int,
+    expected: object,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     weights = read_weights(AutoModel.from_pretrained(tiny("gpt2")))
     assert weights is not None

@@ -14,11 +14,14 @@ import torch
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, Precision, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.encoders import Encoder, feature_key
+from mauve_core.encoders import Encoder, encode, feature_key
 from mauve_core.encoders.catalogue import ModelIdentity
+from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.keys import key_of
+from mauve_core.encoders.models import load_model
 from mauve_core.encoders.precision import ERRORS, MAUVE_CHANGES, choose_precision, cost_of
 from mauve_core.numerics.device import products
+from mauve_core.numerics.device.products import matrix_products
 from mauve_core.scoring.compare import compare
 from tests.encoders.cuda_stand_in import stand_in
 from tests.synthetic import make_comparison_inputs
@@ -82,8 +85,10 @@ def test_every_precision_has_its_key(tiny: Tiny) -> None:
     [
         ("cpu", (9, 0), "float32"),
         ("cuda", (9, 0), "bfloat16"),
+        ("cuda", (8, 0), "bfloat16"),
         ("cuda", (7, 5), "float32"),
         ("cuda:0,cpu", (9, 0), "float32"),
+        ("auto", (8, 9), "bfloat16"),
     ],
 )
 def test_auto_becomes_what_the_device_has(
@@ -96,6 +101,16 @@ def test_auto_becomes_what_the_device_has(
     assert f"auto chose {expected}" in chosen.note
     assert chosen.note.endswith(cost_of(named.dtype))
     assert choose_precision(named, device).note == ""
+
+
+def test_features_of_auto_are_those_of_the_precision(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
+    store, named = FeatureStore(tmp_path), EncoderConfig(tiny("gpt2"))
+    found = encode(texts, EncoderConfig(tiny("gpt2"), dtype="auto"), device="cpu", store=store)
+    assert found.key == feature_key(texts, named)
+    assert any("auto chose float32 for cpu" in note for note in found.notes)
+    again = encode(texts, named, device="cpu", store=store)
+    np.testing.assert_array_equal(again.array, found.array)
+    assert again.notes == (), "the note belongs to who asked for auto"
 
 
 @pytest.mark.parametrize(("capability", "expected"), [((9, 0), "bfloat16"), ((7, 5), "float32")])
@@ -127,6 +142,27 @@ def test_a_comparison_keeps_what_auto_became(
         )
 
 
+@pytest.mark.parametrize(("device", "capability"), [("cpu", (9, 0)), ("cuda", (7, 5)), ("cuda:1,cpu", (9, 0))])
+def test_tf32_is_refused_where_it_is_not(
+    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, device: str, capability: tuple[int, int]
+) -> None:
+    stand_in(monkeypatch, capability)
+    with pytest.raises(InputError, match=r"has no TF32.*compute capability 8.0"):
+        encode(texts, EncoderConfig(tiny("gpt2"), dtype="tf32"), device=device)
+
+
+def test_tf32_is_refused_on_amds_devices(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(monkeypatch)
+    monkeypatch.setattr(torch.version, "hip", "6.4")
+    with pytest.raises(InputError, match="has no TF32"):
+        encode(TEXTS, EncoderConfig(tiny("gpt2"), dtype="tf32"), device="cuda")
+    assert choose_precision(EncoderConfig(tiny("gpt2"), dtype="auto"), "cuda").config.dtype == "bfloat16"
+
+
+def test_weights_of_tf32_are_float32(tiny: Tiny) -> None:
+    assert load_model(tiny("gpt2"), dtype="tf32", device="cpu").model.dtype == torch.float32
+
+
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize(("dtype", "inside"), [("tf32", "tf32"), ("float32", "ieee")])
 def test_products_hold_in_every_pass_and_nowhere_else(
@@ -153,6 +189,59 @@ def test_products_hold_in_every_pass_and_nowhere_else(
     assert threading.get_ident() not in {thread for thread, _ in seen}, "two devices, so both have a worker"
     assert setting() == before
     products._set(defaults)
+
+
+def test_products_are_restored_after_an_error(
+    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, setting: Callable[[], str]
+) -> None:
+    stand_in(monkeypatch)
+    before = setting()
+
+    def broken(*_: Any) -> Any:
+        assert setting() == "tf32"
+        raise torch.OutOfMemoryError("out of memory")
+
+    monkeypatch.setattr(Encoder, "_forward", broken)
+    for device in ("cuda", "cuda:0"):  # in workers, and in this thread
+        with pytest.raises(InputError, match="does not fit in the memory"):
+            encode(texts, EncoderConfig(tiny("gpt2"), dtype="tf32"), device=device)
+        assert setting() == before
+
+
+def test_a_cpu_leaves_the_setting_alone(setting: Callable[[], str]) -> None:
+    before = setting()
+    with matrix_products("tf32", "cpu"):
+        assert setting() == before
+
+
+def test_convolutions_follow_the_precision_that_was_asked_for(setting: Callable[[], str]) -> None:
+    before = setting()
+    assert before.endswith("tf32"), "torch's default: TF32 for convolutions, whatever the products' setting"
+    for products_ in ("ieee", "tf32"):
+        with matrix_products(products_, "cuda"):
+            assert setting() == products_
+    assert setting() == before
+
+
+def test_passes_of_unlike_products_take_turns(setting: Callable[[], str]) -> None:
+    before, seen, asked = setting(), [], threading.Event()
+
+    def other() -> None:
+        asked.set()
+        with matrix_products("ieee", "cuda:1"):
+            seen.append(setting())
+
+    thread = threading.Thread(target=other)
+    with matrix_products("tf32", "cuda:0"):
+        thread.start()
+        assert asked.wait(10)
+        with matrix_products("tf32", "cuda:1"):  # the same kind at the same time
+            thread.join(0.1)
+            seen.append(setting())
+        assert setting() == "tf32"
+    thread.join(10)
+    assert seen == ["tf32", "ieee"]
+    assert setting() == before
 
 
 def test_the_errors_are_those_of_the_benchmark() -> None:

@@ -17,10 +17,11 @@ import pytest
 from tokenizers import Tokenizer, processors
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.encoders import Encoder, PrefixEncoder, encode
+from mauve_core.base.errors import CancelledError, InputError
+from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
-from tests.tiny_models import rotary
+from tests.tiny_models import POSITIONS, rotary
 
 Tiny = Callable[[str], str]
 LENGTHS = (2, 5, 17, 40)
@@ -44,7 +45,7 @@ def texts_seen(passes: list[tuple[list[int], int]]) -> list[int]:
     return sorted(index for batch, _ in passes for index in batch)
 
 
-@pytest.mark.parametrize(("pooling", "batch_tokens"), [("auto", None), ("auto", 70)])
+@pytest.mark.parametrize(("pooling", "batch_tokens"), [("auto", None), ("auto", 70), ("mean", None), ("first", None)])
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_one_pass_gives_what_the_encoder_gives_at_each_length(
     tiny: Tiny, texts: tuple[str, ...], passes: list[tuple[list[int], int]], name: str, pooling: str, batch_tokens: int
@@ -63,6 +64,21 @@ def test_one_pass_gives_what_the_encoder_gives_at_each_length(
         assert (features.key, features.limit, features.notes) == (expected.key, expected.limit, expected.notes)
     if pooling != "first":
         assert relative_error(found[5].array, found[17].array) > 0.1  # the lengths do differ
+
+
+def test_a_plain_encoder_finds_the_stored_lengths(
+    tiny: Tiny, texts: tuple[str, ...], tmp_path: Path, passes: list[tuple[list[int], int]]
+) -> None:
+    store, config = FeatureStore(tmp_path), EncoderConfig(tiny("gpt2"))
+    found = PrefixEncoder(config, device="cpu").encode_prefixes(texts, LENGTHS, store=store)
+    passes.clear()
+    for length, features in found.items():
+        again = encode(texts, replace(config, max_tokens=length), store=store, device="cpu")
+        np.testing.assert_array_equal(again.array, features.array)
+    assert passes == []
+    assert {path.name for path in tmp_path.iterdir()} == {
+        feature_key(texts, replace(config, max_tokens=length)) for length in LENGTHS
+    }
 
 
 def test_what_the_store_has_is_not_computed_again(
@@ -113,3 +129,59 @@ def test_where_one_pass_would_be_wrong_each_length_is_encoded(
         expected = encode(texts, replace(config, max_tokens=length), device="cpu")
         np.testing.assert_array_equal(features.array, expected.array)
         assert features.key == expected.key
+
+
+def test_stopped_work_goes_on_where_it_stopped(
+    tiny: Tiny,
+    texts: tuple[str, ...],
+    tmp_path: Path,
+    passes: list[tuple[list[int], int]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mauve_core.encoders.rows.PART_SECONDS", 0.0)
+    store, config = FeatureStore(tmp_path), EncoderConfig(tiny("llama"))
+    left = [3]
+
+    def stop(stage: str, done: int, total: int) -> None:
+        left[0] -= stage == "Encoding tokens"
+        if left[0] < 0:
+            raise CancelledError("Stopped on request")
+
+    encoder = PrefixEncoder(config, device="cpu", batch_tokens=100)
+    with pytest.raises(CancelledError):
+        encoder.encode_prefixes(texts, LENGTHS, store=store, progress=stop)
+    done = texts_seen(passes)
+    assert len(done) > 0
+    for length in LENGTHS:
+        key = feature_key(texts, replace(config, max_tokens=length))
+        assert sorted(int(i) for part in store.parts(key, len(texts)) for i in part.indices) == done
+    passes.clear()
+    seen: list[int] = []
+    found = encoder.encode_prefixes(
+        texts, LENGTHS, store=store, progress=lambda stage, n, _: seen.append(n) if "Encoding" in stage else None
+    )
+    assert sorted([*done, *texts_seen(passes)]) == list(range(len(texts)))
+    assert seen[0] == int(found[40].lengths[done].sum())
+    assert seen == sorted(seen)
+    assert not list(tmp_path.glob("*.npz"))
+    assert relative_error(found[17].array, encode(texts, replace(config, max_tokens=17), device="cpu").array) < RELATIVE
+    assert relative_error(encoder.encode(texts).array, encode(texts, config, device="cpu").array) < RELATIVE
+
+
+def test_token_lengths_are_those_of_the_encoder(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
+    store, config = FeatureStore(tmp_path), EncoderConfig(tiny("llama"), max_tokens=20)
+    tokenized = PrefixEncoder(config, device="cpu").token_lengths(texts, store=store)
+    expected = encode(texts, config, store=store, device="cpu").lengths
+    np.testing.assert_array_equal(tokenized, expected)
+    np.testing.assert_array_equal(
+        PrefixEncoder(config, device="no such device").token_lengths(texts, store=store), expected
+    )
+
+
+def test_refuses_lengths_that_leave_no_text(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="No length"):
+        PrefixEncoder(EncoderConfig(tiny("gpt2"))).encode_prefixes(texts, ())
+    with pytest.raises(InputError, match=f"2 to {POSITIONS}"):
+        PrefixEncoder(EncoderConfig(tiny("llama")), device="cpu").encode_prefixes(texts, (1, 5))
+    with pytest.raises(InputError, match="max_tokens"):
+        PrefixEncoder(EncoderConfig(tiny("gpt2")), device="cpu").encode_prefixes(texts, (0,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import CancelledError
+from mauve_core.base.errors import CancelledError, StorageError
 from mauve_core.encoders import Encoder, encode, feature_key
 from mauve_core.encoders.feature_store import DamagedEntryWarning, FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
@@ -115,6 +116,23 @@ def test_stopped_work_goes_on_where_it_stopped(
     assert relative_error(features.array, encode(texts, config, device="cpu").array) < RELATIVE
 
 
+def test_parts_are_kept_at_intervals(
+    tiny: Tiny, texts: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, saved = [0.0], []
+    monkeypatch.setattr(rows_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(FeatureStore, "save_part", lambda self, key, part: saved.append((now[0], len(part.indices))))
+
+    def a_second_passes(stage: str, done: int, total: int) -> None:
+        now[0] += 1.0
+
+    store = FeatureStore(tmp_path)
+    encode(texts, EncoderConfig(tiny("gpt2")), store=store, device="cpu", batch_tokens=64, progress=a_second_passes)
+    times = [at for at, _ in saved]
+    assert len(times) >= 2
+    assert (np.diff(times) == rows_module.PART_SECONDS).all()
+
+
 def test_a_damaged_entry_is_computed_again(
     tiny: Tiny, texts: tuple[str, ...], tmp_path: Path, computed: list[int]
 ) -> None:
@@ -127,6 +145,39 @@ def test_a_damaged_entry_is_computed_again(
         again = encode(texts, config, store=store, device="cpu")
     assert len(computed) == len(texts)
     np.testing.assert_array_equal(again.array, expected)
+
+
+@pytest.mark.parametrize("part_seconds", [0.0, 1e9])
+def test_a_full_disk_is_said_and_nothing_else_is_lost(
+    tiny: Tiny,
+    texts: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    computed: list[int],
+    part_seconds: float,
+) -> None:
+    monkeypatch.setattr(rows_module, "PART_SECONDS", part_seconds)
+    store, config = FeatureStore(tmp_path), EncoderConfig(tiny("gpt2"))
+    earlier = encode(texts[:9], config, store=store, device="cpu")
+    fsync, good = os.fsync, [2]
+
+    def full(descriptor: int) -> None:
+        good[0] -= 1
+        if good[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(StorageError, match="No space left"):
+            encode(texts, config, store=store, device="cpu", batch_tokens=100)
+    kept = stored_rows(store, feature_key(texts, config), len(texts))
+    assert bool(kept) == (part_seconds == 0.0)
+    computed.clear()
+    features = encode(texts, config, store=store, device="cpu", batch_tokens=100)
+    assert sorted([*kept, *computed]) == list(range(len(texts)))
+    assert relative_error(features.array, encode(texts, config, device="cpu").array) < RELATIVE
+    np.testing.assert_array_equal(encode(texts[:9], config, store=store, device="cpu").array, earlier.array)
 
 
 def worker(tiny: Tiny, texts: tuple[str, ...], root: Path, pause_s: float) -> subprocess.Popen[bytes]:

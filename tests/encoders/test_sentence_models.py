@@ -21,8 +21,10 @@ from safetensors.numpy import save_file
 from transformers import AutoModel, AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError
-from mauve_core.encoders import encode, feature_key
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
+from mauve_core.encoders.catalogue import PACKAGED
+from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import WIDTH
 
@@ -127,6 +129,12 @@ def test_each_pooling(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path, name: 
     assert relative_error(features(folder, texts).array, twin(tiny(name), texts, modes)) < RELATIVE
 
 
+def test_the_older_way_to_name_poolings(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
+    older = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}
+    folder = make(tiny("bert"), tmp_path / "m", older | {"pooling_mode_max_tokens": False})
+    assert relative_error(features(folder, texts).array, twin(tiny("bert"), texts, ["cls", "mean"])) < RELATIVE
+
+
 def test_what_follows_the_pooling(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense", "LayerNorm", "Dropout", "Normalize"])
     found = features(folder, texts)
@@ -134,6 +142,31 @@ def test_what_follows_the_pooling(tiny: Tiny, texts: tuple[str, ...], tmp_path: 
     x = (x - x.mean(axis=1, keepdims=True)) / np.sqrt(x.var(axis=1, keepdims=True) + 1e-5) * NORM[0] + NORM[1]
     assert relative_error(found.array, unit(x)) < RELATIVE
     assert "mean pooling, a dense layer with 8 outputs, layer norm, unit length" in found.notes[0]
+
+
+def test_a_dense_layer_beside_its_input(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
+    folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense"])
+    identity = "torch.nn.modules.linear.Identity"
+    settings = {"out_features": 8, "bias": False, "activation_function": identity, "use_residual": True}
+    dump(folder / "2_Dense" / "config.json", settings)
+    across = np.ascontiguousarray(DENSE[0][::-1])
+    save_file({"linear.weight": DENSE[0], "residual.weight": across}, folder / "2_Dense" / "model.safetensors")
+    expected = twin(tiny("bert"), texts, ["mean"]) @ (DENSE[0] + across).T
+    assert relative_error(features(folder, texts).array, expected) < RELATIVE
+
+
+def test_prompt_length_and_case(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
+    folder = make(tiny("gpt2"), tmp_path / "m", "mean", do_lower_case=True, max_seq_length=12)
+    dump(
+        folder / "config_sentence_transformers.json", {"prompts": {"q": "Query: ", "d": ""}, "default_prompt_name": "q"}
+    )
+    found = features(folder, texts)
+    expected = twin(tiny("gpt2"), [f"Query: {text}".lower() for text in texts], ["mean"], 12)
+    assert relative_error(found.array, expected) < RELATIVE
+    assert found.limit == 12
+    assert "lowercase, prompt 'Query: '" in found.notes[0]
+    with pytest.raises(InputError, match=r"text 1 \(counted"):
+        features(folder, ["Something.", ""])
 
 
 def test_hub_id_folder_and_older_layout_are_the_same(
@@ -151,6 +184,39 @@ def test_hub_id_folder_and_older_layout_are_the_same(
     modules = json.loads((older / "modules.json").read_text())
     dump(older / "modules.json", [modules[0] | {"path": "0_Transformer"}, *modules[1:]])
     np.testing.assert_array_equal(features(older, texts).array, found.array)
+
+
+def test_a_hub_model_that_may_have_more_files_says_so(
+    tiny: Tiny, hub: str, texts: tuple[str, ...], tmp_path: Path
+) -> None:
+    place = cached(tiny("bert"), tmp_path / "cache")
+    found, plain = (features(model, texts) for model in ("someone/tiny-bert", tiny("bert")))
+    np.testing.assert_array_equal(found.array, plain.array)
+    assert "pooled by its first token" in found.notes[0]
+    (place / ".no_exist" / COMMIT).mkdir(parents=True)
+    (place / ".no_exist" / COMMIT / "modules.json").touch()
+    assert features("someone/tiny-bert", texts).notes == plain.notes == ()
+    (place / "snapshots" / COMMIT / "model.safetensors").unlink()
+    with pytest.raises(ModelUnavailableError, match="not all on this machine"):
+        features("someone/tiny-bert", texts)
+
+
+@pytest.mark.skipif(PACKAGED["minilm"].locate() is None, reason="the minilm package is not installed")
+@pytest.mark.trial
+def test_the_package_and_its_folder_are_the_same(texts: tuple[str, ...]) -> None:
+    folder = str(PACKAGED["minilm"].locate())
+    found = features("minilm", texts[:8])
+    np.testing.assert_array_equal(features(folder, texts[:8]).array, found.array)
+    assert relative_error(found.array, unit(twin(folder, texts[:8], ["mean"], 256))) < RELATIVE
+    assert found.limit == 256
+
+
+def test_a_pooling_that_is_named_is_that_of_the_plain_model(sentence: Path, tiny: Tiny, texts: tuple[str, ...]) -> None:
+    for pooling in ("mean", "last", "first"):
+        found, plain = (features(folder, texts, pooling=pooling) for folder in (sentence, tiny("bert")))
+        np.testing.assert_array_equal(found.array, plain.array)
+        assert found.notes == plain.notes == ()
+        assert found.key == plain.key
 
 
 def test_everything_in_the_files_counts_in_the_key(sentence: Path, tmp_path: Path) -> None:
@@ -172,6 +238,85 @@ def test_everything_in_the_files_counts_in_the_key(sentence: Path, tmp_path: Pat
     save_file({"linear.weight": -DENSE[0], "linear.bias": DENSE[1]}, dense / "2_Dense" / "model.safetensors")
     assert len({*keys, feature_key(texts, config)}) == len(keys) + 1
     assert feature_key(texts, config) == features(dense, texts).key
+
+
+@pytest.mark.trial
+def test_devices_the_padded_pass_prefixes_and_the_store(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
+    for name, pooling in (("gpt2", "mean"), ("gpt2", "weightedmean"), ("bert", "lasttoken")):
+        folder = make(tiny(name), tmp_path / f"{name}-{pooling}", pooling, steps=["Dense", "LayerNorm", "Normalize"])
+        config, store = EncoderConfig(str(folder)), FeatureStore(tmp_path / "store")
+        one = encode(texts, config, device="cpu", store=store)
+        for device, packed in (("cpu,cpu", True), ("cpu", False), ("cpu,cpu", False)):
+            other = Encoder(config, device=device, packed=packed, batch_tokens=70).encode(texts)
+            assert relative_error(other.array, one.array) < RELATIVE
+        found = PrefixEncoder(config, device="cpu").encode_prefixes(texts, (4, 11))
+        for length in (4, 11):
+            cut = encode(texts, replace(config, max_tokens=length), device="cpu")
+            assert relative_error(found[length].array, cut.array) < RELATIVE
+            assert found[length].key == cut.key
+        again = encode(texts, config, device="cpu", store=store)
+        assert again.notes == one.notes != ()
+
+
+UNKNOWN: dict[str, tuple[str, object, str]] = {
+    "router": ("modules.json", [{"type": OWN + "Router", "path": ""}], "Router"),
+    "own class": (
+        "modules.json",
+        [{"type": OWN + "Transformer"}, {"type": OWN + "Pooling", "path": "1_Pooling"}, {"type": "own.Head"}],
+        "own.Head",
+    ),
+    "no pooling": ("modules.json", [{"type": OWN + "Transformer"}, {"type": OWN + "Normalize"}], "Normalize"),
+    "pooling": ("1_Pooling/config.json", {"pooling_mode": "attention"}, "attention"),
+    "prompt left out": (
+        "1_Pooling/config.json",
+        {"pooling_mode": "mean", "include_prompt": False},
+        "include_prompt",
+    ),
+    "activation": ("2_Dense/config.json", {"out_features": 8, "activation_function": "os.system"}, "os.system"),
+    "tokens through a layer": (
+        "2_Dense/config.json",
+        {"out_features": 8, "module_input_name": "token_embeddings"},
+        "Dense",
+    ),
+    "task": ("sentence_bert_config.json", {"transformer_task": "fill-mask"}, "transformer_task"),
+    "chat": ("sentence_bert_config.json", {"modality_config": {"message": {}}}, "modality_config"),
+    "arguments": ("sentence_bert_config.json", {"model_args": {"rotary": 1}}, "rotary"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_is_not_known_is_named_and_another_pooling_can_be_chosen(tiny: Tiny, tmp_path: Path, name: str) -> None:
+    folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense"])
+    dump(folder / "config_sentence_transformers.json", {"prompts": {"q": "Query: "}, "default_prompt_name": "q"})
+    file, values, message = UNKNOWN[name]
+    dump(folder / file, values)
+    with pytest.raises(ModelUnavailableError, match=f"{message}.*--pooling mean, last or first"):
+        features(folder, ["Some text."])
+    assert features(folder, ["Some text."], pooling="mean").array.shape == (1, WIDTH)
+
+
+DAMAGED: dict[str, tuple[str, str]] = {
+    "modules.json": ("x", "modules.json"),
+    "modules.json ": ("{}", "list of modules"),
+    "modules.json  ": ('[{"type": "Transformer", "path": "/etc"}]', "leads out"),
+    "modules.json   ": ('[{"type": 7}]', "type or path"),
+    "1_Pooling/config.json": ("[]", "1_Pooling/config.json"),
+    "1_Pooling/config.json ": ('{"pooling_mode": 7}', "pooling_mode"),
+    "2_Dense/config.json": ('{"out_features": -1}', "features"),
+    "2_Dense/config.json ": ('{"out_features": 9}', "2_Dense/model.safetensors"),
+    "2_Dense/model.safetensors": ("x", "2_Dense/model.safetensors"),
+    "sentence_bert_config.json": ('{"max_seq_length": "x"}', "max_seq_length"),
+    "config_sentence_transformers.json": ('{"default_prompt_name": "q"}', "no prompt named 'q'"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_files_are_named(tiny: Tiny, tmp_path: Path, name: str) -> None:
+    folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense"])
+    content, message = DAMAGED[name]
+    (folder / name.strip()).write_text(content)
+    with pytest.raises(ModelUnavailableError, match=message):
+        features(folder, ["Some text."])
 
 
 @pytest.mark.parametrize("name", ["modules.json", "2_Dense/model.safetensors"])

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.encoders import Encoder, models, tokenizing
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.encoders import Encoder, PrefixEncoder, models, tokenizing
 from tests.tiny_models import MAKERS, make_gpt2
 
 Tiny = Callable[[str], str]
@@ -97,3 +98,27 @@ def test_features_are_the_same(tiny: Tiny, in_python: str, texts: tuple[str, ...
     np.testing.assert_array_equal(first.cut, second.cut)
     assert first.cut.any()
     assert first.notes == second.notes
+
+
+def test_prefixes_are_the_same(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    one, two = (PrefixEncoder(EncoderConfig(tiny("gpt2")), device="cpu") for _ in range(2))
+    two._model()
+    found, expected = (each.encode_prefixes(texts, [5, 20]) for each in (one, two))
+    for length, features in expected.items():
+        np.testing.assert_array_equal(found[length].array, features.array)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "extra"),
+    [("bert", {"max_tokens": 2}, "Some text."), ("bert", {}, "\0"), ("gpt2", {}, "\ud800")],
+)
+def test_errors_of_tokenizing_are_the_same(
+    tiny: Tiny, texts: tuple[str, ...], kind: str, settings: dict[str, Any], extra: str
+) -> None:
+    said = []
+    for make in (cold, warm):
+        encoder = make(tiny(kind), **settings)
+        with pytest.raises((InputError, ModelUnavailableError)) as caught:
+            encoder._tokenize([*texts, extra], encoder.config.max_tokens, lambda *_: None)
+        said.append((type(caught.value), str(caught.value)))
+    assert said[0] == said[1]

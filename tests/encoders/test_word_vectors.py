@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.encoders import Encoder, encode, feature_key, identify, word_vectors
+from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key, identify, vector_files, word_vectors
+from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vector_files import read_vectors
+from mauve_core.experiments.methods.evaluation import _Work
 from mauve_core.scoring.compare import compare
+from mauve_core.store import RunStore
 from tests.encoders.word_tables import word_features
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8"]
@@ -95,6 +100,15 @@ def test_the_features_are_averages_with_lengths_and_notes(vectors: str) -> None:
     assert not features.array.flags.writeable
 
 
+def test_max_tokens_cuts_words_and_counts_the_texts(vectors: str) -> None:
+    features = encode(TEXTS, EncoderConfig(vectors, max_tokens=3))
+    whole = encode(("The cat sat", *TEXTS[1:]), EncoderConfig(vectors))
+    np.testing.assert_array_equal(features.array, whole.array)
+    assert features.lengths.tolist() == [3, 3, 2]
+    assert features.cut.tolist() == [True, False, False]
+    assert features.limit == 3
+
+
 def test_a_text_has_the_same_features_in_any_company(vectors: str) -> None:
     encoder = Encoder(EncoderConfig(vectors))
     together = encoder.encode(TEXTS)
@@ -106,8 +120,38 @@ def test_a_text_has_the_same_features_in_any_company(vectors: str) -> None:
         assert found.notes == fresh.notes
 
 
+def test_second_vectors_are_told_of_the_texts_words_alone(tmp_path: Path) -> None:
+    file = written(tmp_path / "repeated.vec", [*LINES, "cat 9 9 9", "sat 9 9 9", "the cat 7 7 7"])
+    encoder = Encoder(EncoderConfig(file))
+    for text, count in (("cat", 1), ("the", 0), ("the cat sat", 2)):
+        repeated = f"{count} repeated vectors of words in repeated.vec were skipped"
+        notes = encoder.encode([text]).notes[2:]
+        assert notes == ("1 multi-word entries in repeated.vec were skipped", *([repeated] if count else []))
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.vec", "v.TXT", "v.vec.gz", "glove.6B.300d.txt.gz"])
+def test_a_vector_file_is_known_by_its_ending(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(tmp_path / name, ["5 3", *LINES] if "vec" in name else LINES)
+    identity = identify(file)
+    assert (identity.kind, identity.name, identity.location) == ("word-vectors", file, file)
+    assert identity.mean_pooling
+    monkeypatch.chdir(tmp_path)
+    assert identify(name).location == file
+    assert identify(name).digest == identity.digest
+    np.testing.assert_allclose(encode(TEXTS[:1], EncoderConfig(name)).array, [plain_average(TEXTS[0])], rtol=1e-7)
+
+
+def test_a_link_to_a_packed_file_is_read_as_it_is_named(tmp_path: Path) -> None:
+    blob = Path(written(tmp_path / "blob.gz")).rename(tmp_path / "0123abc")
+    link = tmp_path / "linked.vec.gz"
+    link.symlink_to(blob)
+    np.testing.assert_allclose(encode(TEXTS, EncoderConfig(str(link))).array[0], plain_average(TEXTS[0]), rtol=1e-7)
+
+
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # gensim's, not ours
-@pytest.mark.parametrize("name", ["test_glove.txt", "lee_fasttext.vec", "toy-model.vec"])
+@pytest.mark.parametrize(
+    "name", ["test_glove.txt", "lee_fasttext.vec", "crime-and-punishment.vec", "toy-model.vec", "high_precision.kv.txt"]
+)
 def test_files_that_other_programs_wrote_are_read_as_gensim_reads_them(name: str) -> None:
     # GloVe wrote the first, which has no line of counts, fastText the second; both readers round to float32 once.
     gensim = pytest.importorskip("gensim", reason="gensim is not installed")
@@ -135,6 +179,37 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, name: str, content: 
         identify(str(tmp_path / name))
 
 
+@pytest.mark.parametrize("name", ["none.txt", "none.vec.gz", "folder/none.vec"])
+def test_a_vector_file_that_is_not_there_is_no_hub_id(name: str) -> None:
+    with pytest.raises(ModelUnavailableError, match=f"no file {name}"):
+        identify(name)
+
+
+def test_names(tmp_path: Path) -> None:
+    (tmp_path / "folder.vec").mkdir()
+    assert names_word_vectors(str(tmp_path / "none.vec"))
+    for name in (str(tmp_path / "folder.vec"), "gpt2-large", "a.gz", "a.txt.zip", "txt", "a.txt\n"):
+        assert not names_word_vectors(name)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "allowed"),
+    [
+        ("pooling", "last", "auto or mean"),
+        ("pooling", "first", "auto or mean"),
+        ("layer", 0, "-1"),
+        ("dtype", "bfloat16", "float32"),
+        ("revision", "main", "none"),
+    ],
+)
+def test_settings_that_mean_nothing_are_refused(vectors: str, setting: str, value: Any, allowed: str) -> None:
+    config = replace(EncoderConfig(vectors), **{setting: value})
+    for refused in (encode, feature_key):
+        with pytest.raises(InputError, match=f"setting {setting} does not apply to word vectors") as error:
+            refused(TEXTS, config)
+        assert (error.value.allowed, error.value.received) == (allowed, str(value))
+
+
 def test_everything_that_decides_the_numbers_changes_the_key(
     vectors: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +229,16 @@ def test_everything_that_decides_the_numbers_changes_the_key(
     assert len(set(keys)) == len(keys)
 
 
+def test_nothing_else_changes_the_key(vectors: str, tmp_path: Path) -> None:
+    config = EncoderConfig(vectors)
+    key = feature_key(TEXTS, config)
+    (tmp_path / "copy").mkdir()
+    copy = written(tmp_path / "copy/tiny.6B.3d.txt")
+    assert feature_key(list(TEXTS), replace(config, pooling="mean", with_prompt=True)) == key
+    assert feature_key(TEXTS, replace(config, model=copy)) == key
+    assert encode(TEXTS, config, device="cuda").key == key
+
+
 def test_what_the_store_has_is_not_computed_again(vectors: str, tmp_path: Path, passes: list[int]) -> None:
     store, config = FeatureStore(tmp_path / "store"), EncoderConfig(vectors, max_tokens=3)
     first, second = (encode(TEXTS, config, store=store) for _ in range(2))
@@ -165,6 +250,56 @@ def test_what_the_store_has_is_not_computed_again(vectors: str, tmp_path: Path, 
     for attribute in ("key", "device", "limit", "notes"):
         assert getattr(first, attribute) == getattr(second, attribute)
     assert first.key == feature_key(TEXTS, config)
+
+
+def test_another_content_under_the_same_name_is_read_anew(vectors: str, tmp_path: Path) -> None:
+    store = FeatureStore(tmp_path / "store")
+    encoder = Encoder(EncoderConfig(vectors))
+    before = encoder.encode(["cat the"], store=store)
+    written(Path(vectors), ["the 10 0 0", "cat 0 20 0"])
+    after = encoder.encode(["cat the"], store=store)
+    assert before.key != after.key
+    assert before.array.tolist() == [[0.5, 1, 0]]
+    assert after.array.tolist() == [[5, 10, 0]]
+
+
+def test_a_file_that_changes_while_it_is_read_leaves_nothing_behind(vectors: str, tmp_path: Path) -> None:
+    store = FeatureStore(tmp_path / "store")
+
+    def disturb(stage: str, done: int, total: int) -> None:
+        if stage == vector_files.STAGE and done == total:
+            written(Path(vectors), [*LINES, "dog 1 1 1"])
+
+    with pytest.raises(InputError, match="changed while it was being read"):
+        encode(TEXTS, EncoderConfig(vectors), store=store, progress=disturb)
+    assert not store.root.exists()
+    assert len(encode(TEXTS, EncoderConfig(vectors), store=store).array) == 3
+
+
+@pytest.mark.parametrize("limit", [1024, 2])
+def test_a_text_without_a_known_word_is_named(vectors: str, limit: int) -> None:
+    texts = ["the cat", "purple dogs" if limit > 2 else "purple dogs and the cat"]
+    with pytest.raises(InputError, match=r"no vector for any word in text 1 \(counted from 0\)"):
+        encode(texts, EncoderConfig(vectors, max_tokens=limit))
+
+
+def test_a_bad_line_deep_in_the_file_is_named_and_nothing_is_stored(tmp_path: Path) -> None:
+    file, store = written(tmp_path / "bad.txt", [*LINES, "dog 1 2"]), FeatureStore(tmp_path / "store")
+    with pytest.raises(InputError, match=r"Line 6 of .*bad.txt"):
+        encode(TEXTS, EncoderConfig(file), store=store)
+    assert not store.root.exists()
+
+
+def test_encode_through_the_command_line(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = study / "far.npy"
+    options = ["--encoder", str(study / "vectors.txt"), "--with-prompt", "--quiet"]
+    assert main(["encode", str(study / "far.jsonl"), "--out", str(out), *options]) == 0
+    texts = ["Baba " + json.loads(line)["text"] for line in (study / "far.jsonl").read_text().splitlines()]
+    np.testing.assert_array_equal(np.load(out), word_features({"far": texts}, study / "vectors.txt")["far"].array)
+    printed = capsys.readouterr().out
+    assert f"40 texts, 6 dimensions, encoder {study / 'vectors.txt'} on cpu" in printed
+    assert "0 texts were cut at 1024 tokens" in printed
+    assert "40 of 520 words (7.7%) have no vector in vectors.txt" in printed
 
 
 def test_compare_in_python_is_that_of_given_features(study: Path) -> None:
@@ -180,6 +315,35 @@ def test_compare_in_python_is_that_of_given_features(study: Path) -> None:
     own = compare(human, corpora, CompareConfig(encoder=encoder, score=score, projection=False))
     other = compare(human, corpora, CompareConfig(None, score, projection=False), features=given)
     assert [one.scores for one in own.candidates] == [one.scores for one in other.candidates]
+
+
+@pytest.mark.trial
+def test_string_methods_read_the_words_that_are_looked_up(study: Path) -> None:
+    assert main([*arguments(study), "--quiet", "--out", "words"]) == 0
+    run = RunStore().load("words")
+    (study / "vectors.txt").unlink()  # words need no vectors
+    work = _Work(run, {}, 1, "cpu", lambda *_: None)
+    rows = {side: work.tokens(side) for side in SIDES}
+    counted = {side: Counter(int(word) for row in found for word in row) for side, found in rows.items()}
+    for side, found in rows.items():
+        expected = Counter(word for text in run.corpora[side].texts for word in text.lower().split())
+        assert sorted(counted[side].values()) == sorted(expected.values())
+        assert [len(row) for row in found] == [12] * 40
+    assert not set(counted[HUMAN]) - set(counted["near"]), "a word has one number on all sides"
+
+
+def test_lengths_are_those_of_an_encoder_that_cuts_there(vectors: str, tmp_path: Path, passes: list[int]) -> None:
+    store, config = FeatureStore(tmp_path / "store"), EncoderConfig(vectors)
+    encoder = PrefixEncoder(config)
+    assert encoder.token_lengths(TEXTS).tolist() == [4, 3, 2]
+    found = encoder.encode_prefixes(TEXTS, [3, 1, 2], store=store)
+    assert passes == [5], "all lengths take their words from one pass"
+    assert list(found) == [1, 2, 3]
+    for length, features in found.items():
+        plain = encode(TEXTS, replace(config, max_tokens=length))
+        np.testing.assert_array_equal(features.array, plain.array)
+        assert (features.key, features.limit) == (plain.key, length)
+        assert store.get(plain.key) is not None
 
 
 @pytest.mark.slow

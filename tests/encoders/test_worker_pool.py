@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.encoders import Encoder, encode, feature_key
+from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders import encoder as encoder_module
+from mauve_core.encoders.devices import resolve_devices
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.worker_pool import Worker, WorkerPool
+from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept
 from tests.encoders.cuda_stand_in import COUNT, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 
@@ -43,6 +47,31 @@ def test_every_batch_comes_back_once(count: int, ahead: int) -> None:
     assert work.stop() == []
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc lists the threads of Linux alone")
+def test_no_thread_is_still_ending_afterwards() -> None:
+    # What C libraries keep for a thread is destroyed after Python has joined it: here by a sleep.
+    libc, key = ctypes.CDLL(None), ctypes.c_uint()
+    assert libc.pthread_key_create(ctypes.byref(key), libc.usleep) == 0
+    sleeping = Worker(lambda batch: libc.pthread_setspecific(key, ctypes.c_void_p(200_000)), lambda started: started)
+    threads = Path("/proc/self/task")
+    before = {thread.name for thread in threads.iterdir()}
+    work = WorkerPool([sleeping, sleeping], range(2))
+    assert [work.take()[1] for _ in range(2)] == [0, 0]
+    work.stop()
+    assert {thread.name for thread in threads.iterdir()} <= before
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_what_was_begun_is_not_lost(count: int, ahead: int) -> None:
+    log: list[tuple[str, int]] = []
+    work = WorkerPool([doubling(ahead, log) for _ in range(count)], range(1000))
+    taken = [work.take()[0] for _ in range(5)]
+    taken += [batch for batch, _ in work.stop()]
+    assert sorted(taken) == sorted(batch for name, batch in log if name == "start")
+    assert len(set(taken)) == len(taken)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_error_of_a_lane_is_raised_where_results_are_taken(count: int) -> None:
     def fail(batch: int) -> int:
@@ -52,6 +81,27 @@ def test_an_error_of_a_lane_is_raised_where_results_are_taken(count: int) -> Non
     with pytest.raises(InputError, match=r"batch [01]"):
         work.take()
     assert work.stop() == []
+
+
+def test_the_number_of_threads_comes_back() -> None:
+    before = torch.get_num_threads()
+    with threads_kept(), threads_kept():
+        work: WorkerPool[int, int] = WorkerPool(
+            [Worker(lambda b: b, lambda _: torch.get_num_threads(), threads=1)] * 2, range(4)
+        )
+        assert {work.take()[1] for _ in range(4)} == {1}
+        work.stop()
+    assert torch.get_num_threads() == before
+
+
+def test_names_of_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resolve_devices("cpu, cpu") == ("cpu", "cpu")
+    with pytest.raises(InputError, match="No device named"):
+        resolve_devices("cpu,toaster")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    assert resolve_devices("auto") == resolve_devices("cuda") == ("cuda:0", "cuda:1", "cuda:2")
+    assert resolve_devices("cuda:1") == ("cuda:1",)
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -79,6 +129,14 @@ def test_every_cuda_device_is_a_lane_that_works_ahead(
     features = encode(texts, EncoderConfig(tiny("gpt2")), batch_tokens=70)
     assert [worker.ahead for worker in used] == [1] * COUNT
     assert set(features.device.split("+")) <= {f"cuda:{index}" for index in range(COUNT)}
+
+
+def test_prefixes_on_two_devices(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    config = EncoderConfig(tiny("llama"))
+    found = PrefixEncoder(config, device="cpu,cpu", batch_tokens=70).encode_prefixes(texts, (5, 17))
+    for length, features in found.items():
+        expected = encode(texts, EncoderConfig(tiny("llama"), max_tokens=length), device="cpu")
+        assert relative_error(features.array, expected.array) < RELATIVE
 
 
 def test_a_stop_keeps_what_either_device_finished(

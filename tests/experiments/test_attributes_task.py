@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out
+from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out, usual_ks
+from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.scoring.streams import stream
-from mauve_core.store import Run
-from tests.synthetic import TOPICS, make_run
+from mauve_core.store import Run, RunStore
+from tests.synthetic import TOPICS, make_comparison_inputs, make_run
 
 N, SEEDS = 160, 2
 NAMES = (HUMAN, "close", "shifted", "collapsed")
@@ -40,6 +44,15 @@ def table(run: Run) -> AttributeTable:
 def stored(home: Path, run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run's home is the program's; asks for ``own_home`` so that this comes after it."""
     monkeypatch.setenv(HOME_VARIABLE, str(home))
+
+
+@pytest.fixture
+def bare(run: Run, tmp_path: Path) -> Run:
+    """A copy of the run whose features were not kept."""
+    shutil.copytree(run.path.parent, tmp_path / "runs")
+    for path in (tmp_path / "runs" / run.id).glob("features-*.npy"):
+        path.unlink()
+    return RunStore(tmp_path / "runs").load(run.id)
 
 
 @pytest.fixture
@@ -81,6 +94,19 @@ def test_clusters_of_topics_know_nothing_of_surface(table: AttributeTable) -> No
     assert {note.split(":")[0] for note in table.notes if "left out" in note} >= {"length", "words", "stop_words"}
 
 
+def test_the_runs_own_k_and_its_neighbours_by_doubling(run: Run, table: AttributeTable) -> None:
+    own = run.comparison.joint[0].k
+    assert own == 16
+    assert table.ks == usual_ks(run) == (2, 4, 8, 16, 32, 64)
+    assert table.settings["own_k"] == own
+    assert [row.k for row in table.lines["topic", "category"]] == list(table.ks)
+    assert (table.settings["seeds"], table.settings["splits"]) == (SEEDS, held_out.SPLITS)
+    scores = line(table, "topic")[own].scores
+    assert len(scores["accuracy"].values) == SEEDS * held_out.SPLITS
+    assert len(scores["ami"].values) == SEEDS
+    assert len(scores["baseline"].values) == held_out.SPLITS
+
+
 def test_at_the_own_k_the_partitions_are_the_stored_ones(run: Run, table: AttributeTable, no_clustering: None) -> None:
     own = run.comparison.joint
     seed = stream(run.comparison.config.score.seed, "attributes")
@@ -104,3 +130,73 @@ def test_other_ks_are_clustered_as_the_run_itself_would(run: Run, candidate: str
     made = attributes_run(run, [5], ["topic"], source=ALL, candidate=candidate, splits=3)
     assert made.rows == expected.rows
     assert made.settings["texts"] == dict.fromkeys(names, N)
+
+
+def test_whose_texts_are_looked_at(run: Run) -> None:
+    own = [run.comparison.joint[0].k]
+    for source, n in ((HUMAN, N), ("collapsed", N), (ALL, 4 * N)):
+        found = attributes_run(run, own, ["topic"], source=source)
+        assert {row.n for row in found.rows} == {n}
+    collapsed = line(attributes_run(run, own, ["topic"], source="collapsed"), "topic")[16]
+    assert {item.value for item in collapsed.by_value} == set(TOPICS[:2])
+    with pytest.raises(InputError, match="No such texts"):
+        attributes_run(run, own, source="close", candidate="shifted")
+    with pytest.raises(InputError, match="No candidate named"):
+        attributes_run(run, own, candidate="gone")
+    begun: list[str] = []
+    with pytest.raises(InputError, match="Not every corpus"):
+        attributes_run(run, [2, 3], ["gone"], progress=lambda stage, *_: begun.append(stage))
+    assert begun == [], "nothing is clustered for it"
+
+
+@pytest.mark.parametrize("ks", [[], [1], [N + 1], [2.5], [True]])
+def test_ks_out_of_their_range_are_refused(run: Run, ks: list[Any]) -> None:
+    with pytest.raises(InputError, match="numbers of clusters"):
+        attributes_run(run, ks)
+
+
+def test_without_features_the_own_k_is_left(bare: Run, table: AttributeTable) -> None:
+    found = attributes_run(bare)
+    assert found.ks == (16,)
+    assert line(found, "topic")[16] == line(table, "topic")[16]
+    assert any("Only at the run's own k" in note and "were not stored" in note for note in found.notes)
+    assert line(attributes_run(bare, [16]), "topic") == line(found, "topic")
+    with pytest.raises(InputError, match="were not stored"):
+        attributes_run(bare, [8, 16])
+
+
+def test_a_k_that_cannot_be_clustered_is_left_out_and_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    six = np.tile(np.eye(6, 4, dtype=np.float32) + 1, (N // 6 + 1, 1))[:N]  # five of these rows are different
+    monkeypatch.setattr(Run, "features", lambda self, source: six)
+    found = attributes_run(run, [4, 16, 40])
+    assert found.ks == (4, 16)
+    assert any(note.startswith("k = 40 is left out") for note in found.notes)
+    with pytest.raises(InputError, match="could not be clustered"):
+        attributes_run(run, [40])
+
+
+def test_one_seed_and_few_texts_are_said(tmp_path: Path) -> None:
+    small = make_run(tmp_path, n=40, seeds=1, projection=False)
+    found = attributes_run(small, [4, 20], splits=1)
+    said = " ".join(found.notes)
+    assert "With one seed, what is computed" in said
+    assert "no spread at all" in said
+    assert "At k = 20, a cluster has fewer than 5" in said
+    assert all(score.sd is None for row in found.rows for score in row.scores.values())
+
+
+def test_numbers_that_clusters_do_not_tell_are_explained(tmp_path: Path) -> None:
+    human, sides, features = make_comparison_inputs(60)
+    noise = np.random.default_rng(0).normal(size=len(human))
+    human = replace(human, metadata=human.metadata.assign(noise=noise, known=[len(t) for t in human.metadata["topic"]]))
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
+    comparison = compare(human, sides, config, features=features)
+    made = RunStore(tmp_path / "runs").save("numbers", comparison, {HUMAN: human, **sides}, features)
+    found = attributes_run(made, [8])
+    assert line(found, "noise")[8].scores["r2"].mean < 0.2
+    # Words of equal length are one number, so that whoever knows the topic knows it.
+    assert line(found, "known")[8].scores["r2"].mean > 0.8
+    assert line(found, "known")[8].kind == "number"
+    below = [row for row in found.rows if "r2" in row.scores and row.scores["r2"].mean < 0]
+    assert any("R² is below 0" in note for note in found.notes) == bool(below)
+    assert [row.column for row in below] == ["noise"]

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from mauve_core.analysis.cluster_table import ADDS, MISSES
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.experiments.cluster_shares import phrase_shares, share_table
+from mauve_core.experiments.cluster_shares import cluster_of, phrase_shares, sentence, share_table
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll
 from mauve_core.shards.result import ShardedComparison
 from tests.mutations import clusters_over_shards_example, over_shards_example
@@ -52,6 +52,25 @@ def test_intervals_hold_for_all_clusters_of_both_sides(example: tuple[ShardedCom
         np.testing.assert_allclose(table[f"{share}_low"], centre - half)
         np.testing.assert_allclose(table[f"{share}_high"], centre + half)
     assert table["direction"].tolist() == [ADDS, MISSES]
+
+
+def test_intervals_that_overlap_are_said_to(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
+    found, candidate = example
+    assert sentence(share_table(found, candidate), "ours").count("(these intervals overlap)") == 2
+    many = sentence(at_size(found, candidate, 4000), "ours")
+    assert "overlap" not in many
+    assert many.startswith("ours over-produces “rain, cloud” most: 30.0%")
+    assert "; it under-produces “bread, milk” most: 17.5%" in many
+
+
+def test_one_direction_or_none(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
+    found, candidate = example
+    table = share_table(found, candidate)
+    assert sentence(table[1:], "ours").startswith("ours under-produces “bread, milk” most")
+    assert sentence(table[:0], "ours") == ""
+    none = dataclasses.replace(candidate, clusters=())
+    assert share_table(found, none).empty
+    assert cluster_of(none, 3) is None
 
 
 def test_shares_of_phrases_are_those_of_all_texts_of_a_side(

@@ -11,7 +11,7 @@ import pytest
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.robustness import ProbeLine, ProbeTable, about_test, detections, summary
-from mauve_core.experiments.robustness.detection import LEVEL, combined_p_value, split_p_value
+from mauve_core.experiments.robustness.detection import LEVEL, combined_p_value, permutations_for, split_p_value
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
@@ -42,7 +42,10 @@ def exact_p_value(parts, scale):
     return sum(value <= observed + 1e-12 for value in deals) / len(deals)
 
 
-@pytest.mark.parametrize(("reference", "comparison"), [([0, 0, 0, 1], [1, 1, 2, 2]), ([0, 1, 2, 0], [0, 1, 2, 1])])
+@pytest.mark.parametrize(
+    ("reference", "comparison"),
+    [([0, 0, 0, 1], [1, 1, 2, 2]), ([0, 1, 2, 0], [0, 1, 2, 1]), ([0, 0, 0, 0], [1, 1, 2, 2])],
+)
 def test_the_p_value_is_that_of_all_deals(reference, comparison):
     parts = [part_of(reference, comparison, 3), part_of([2 - x for x in reference], [x // 2 for x in comparison], 3)]
     exact = exact_p_value(parts, 5.0)
@@ -65,6 +68,12 @@ def test_p_values_of_splits_are_averaged_and_doubled():
     for wrong in ([], [0.5, 1.1], [math.nan], [[0.5]]):
         with pytest.raises(InputError):
             combined_p_value(wrong)
+
+
+def test_deals_suffice_for_every_number_of_perturbations():
+    for count in (1, 5, 10, 11, 60):
+        assert 2 / (permutations_for(count) + 1) * count <= 0.02 + 1e-12
+    assert permutations_for(5) == 999
 
 
 def clustered(reference, comparison, seed):
@@ -123,6 +132,16 @@ def test_holm_corrects_over_what_was_tested():
     assert "twice the mean p-value of 2 splits" in about_test(found)
     with_third = table(*found.lines[1:3], line("first-third", (0.5, 0.5)))
     assert detections(with_third)[0].outcome == "not detected"  # 3 x 0.02
+
+
+def test_a_p_value_at_the_level_is_detected():
+    at, above = (line("typos", (p,)) for p in (LEVEL, np.nextafter(LEVEL, 1) + 1e-9))
+    assert detections(table(at))[0].outcome == "detected"
+    assert detections(table(above))[0].outcome == "not detected"
+    assert "over k-means seeds alone" in about_test(table(at))
+    assert "over k-means seeds alone" not in about_test(table(line("typos", (0.1, 0.2))))
+    assert "twice the mean" not in about_test(table(at))
+    assert "Holm" not in about_test(table(at))
 
 
 def test_nothing_is_claimed_without_a_test():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from itertools import combinations
 from pathlib import Path
 
@@ -10,16 +12,33 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 from scipy.spatial.distance import pdist
 
+from mauve_core.__main__ import main
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments.diversity import RunDiversity, diversity_of_run
-from mauve_core.experiments.diversity.answers import answers_of
+from mauve_core.experiments.diversity.answers import answers_of, dealt
+from mauve_core.experiments.diversity.human_clusters import missed_clusters
 from mauve_core.experiments.diversity.measures import distance_by_group
+from mauve_core.experiments.diversity.wording import NO_GAP, sentence
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING
-from mauve_core.numerics.statistics.mode_count import count_modes
+from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes
 from mauve_core.numerics.statistics.mode_distances import unit_answers
+from mauve_core.numerics.statistics.mode_gap import Gap, Kind
+from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 from tests.planted_modes import ANSWERS, MODES, PROMPTS, store_modes
+from tests.synthetic import make_run
+
+ONE = ModeCount(1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+FIVE = ModeCount(4.87, 4.61, 5.2, 3.9, 0.2)
+
+NONE_TWICE = ModeCount(np.inf, np.inf, np.inf, 8.0, 0.0)
+
 
 SEED = np.random.SeedSequence(0)
 
@@ -44,6 +63,10 @@ def found(run: Run) -> RunDiversity:
 @pytest.fixture(autouse=True)
 def own_store(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, str(home))
+
+
+def words_of(text: str) -> str:
+    return " ".join(with_plain_spaces(text).split())
 
 
 def test_planted_modes_are_counted(run: Run, found: RunDiversity) -> None:
@@ -96,6 +119,14 @@ def test_measures_are_those_of_plain_twins(run: Run, found: RunDiversity) -> Non
     assert own.self_bleu.within.value == pytest.approx(np.mean(scores), rel=1e-9)
 
 
+def test_one_candidate_has_the_same_numbers_alone(run: Run, found: RunDiversity) -> None:
+    alone = diversity_of_run(run, "five")
+    assert alone.gap == found.gap
+    assert alone.candidates == {"five": found.candidates["five"]}
+    assert alone.missed == {"five": found.missed["five"]}
+    assert set(alone.pairs) == {each for each in found.pairs if "five" in (each.first, each.second)}
+
+
 def test_candidates_with_the_same_modes_agree(run: Run, found: RunDiversity) -> None:
     by_names = {(each.first, each.second): each for each in found.pairs}
     same = by_names["five", "also five"]
@@ -121,7 +152,69 @@ def test_answers_are_equally_many_of_each_prompt() -> None:
     assert (few.rows.shape, few.several) == ((9, 1), False)
 
 
+@pytest.mark.parametrize(("prompts", "answers"), [(12, 5), (5, 5)])
+def test_groups_of_different_prompts_hold_each_answer_once(prompts: int, answers: int) -> None:
+    groups = dealt(prompts, answers)
+    assert groups is not None
+    assert sorted(groups.ravel().tolist()) == list(range(prompts * answers))
+    assert all(len({each // answers for each in group}) == answers for group in groups.tolist())
+    assert dealt(answers - 1, answers) is None
+
+
 def test_distances_of_groups_are_those_of_their_pairs() -> None:
     x = unit_answers(np.random.default_rng(1).normal(size=(6, 4, 5)))
     np.testing.assert_allclose(distance_by_group(x), [pdist(each, "cosine").mean() for each in x], rtol=1e-6)
     assert np.isnan(distance_by_group(x[:, :1])).all()
+
+
+def test_clusters_that_a_candidate_never_reaches() -> None:
+    human = np.repeat(np.arange(4), [10, 20, 40, 30]).astype(np.int32)
+    own = np.full(100, 3, dtype=np.int32)
+    partition = Partition("joint", 1, 5, 0.0, {HUMAN: human, "one": own, "alike": human})
+    answers = answers_of(np.repeat(np.arange(25), 4), SEED)
+    missed = missed_clusters(partition, "one", answers, SEED)
+    assert missed is not None
+    assert (missed.seed, missed.n, missed.never) == (1, 25, (2, 1, 0))
+    assert missed.share.value == pytest.approx(0.75, abs=0.02)
+    assert missed.share.low == pytest.approx(2 / 3)  # a draw without the smallest cluster
+    assert missed.share.high == 0.75
+    assert missed.human_share.value < 0.1
+    alike = missed_clusters(partition, "alike", answers, SEED)
+    assert alike is not None
+    assert alike.never == ()
+
+
+@pytest.mark.trial
+def test_modes_that_are_not_separate_are_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    broad = store_modes("broad", {"five": 5}, noise=1.0)
+    assert diversity_of_run(broad).gap is None
+    assert main(["diversity", broad.id]) == 0
+    printed = words_of(capsys.readouterr().out)
+    different = diversity_of_run(broad).candidates["five"].different
+    assert (different.modes, different.met) == (np.inf, ANSWERS)  # their texts have numbers
+    assert printed.startswith(f"five gives no prompt the same answer twice, word for word: all {ANSWERS} differ")
+    assert words_of(NO_GAP) in printed
+    assert main(["diversity", broad.id, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert (values["gap"], values["candidates"][0]["modes"]) == (None, None)
+
+
+def test_a_run_with_one_answer_to_a_prompt_is_refused(home: Path) -> None:
+    with pytest.raises(InputError, match="several answers of the candidates") as raised:
+        diversity_of_run(make_run(home, n=60, seeds=2, projection=False))
+    assert "--repeats" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("count", "kind", "said"),
+    [
+        (ONE, "within prompts", "gives one answer to each prompt."),
+        (ONE, "between prompts", "gives one answer to each prompt, as far as the encoder tells: all 8 are close"),
+        (FIVE, "within prompts", "gives 4.9 (4.6 to 5.2) different answers to a prompt, of which 8 show 3.9."),
+        (FIVE, "identical answers", "gives 4.9 (4.6 to 5.2) different answers to a prompt, word for word, of which 8"),
+        (NONE_TWICE, "within prompts", "gives no prompt the same answer twice: all 8 differ"),
+    ],
+)  # fmt: skip
+def test_sentences(found: RunDiversity, count: ModeCount, kind: Kind, said: str) -> None:
+    own = dataclasses.replace(found.candidates["five"], answers=8, modes=count)
+    assert with_plain_spaces(sentence("a", own, Gap(0.1, kind))).startswith(f"a {said}")

@@ -10,11 +10,21 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.experiments.methods import Method, methods_run
-from mauve_core.experiments.sweeps import EstimatorAxis, EstimatorSweep, estimator_sweep
+from mauve_core.experiments.sweeps import (
+    EstimatorAxis,
+    EstimatorSweep,
+    estimator_sweep,
+    stored_estimator_sweep,
+    usual_parameters,
+)
+from mauve_core.experiments.sweeps import estimators as module
 from mauve_core.experiments.sweeps.estimators import DEFAULTS, PARAMETER
 from mauve_core.store import Run
+from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.tasks.sweep import SweepTask
 from tests.experiments.methods import plain_estimators as plain
 from tests.synthetic import make_run
 
@@ -109,3 +119,48 @@ def _wider(
     at_p = [log_density(own[0][i], width, leave_out=i) - log_density(from_p[i], width) for i in range(len(u_p))]
     at_q = [log_density(from_q[j], width) - log_density(own[1][j], width, leave_out=j) for j in range(len(u_q))]
     return at_p, at_q
+
+
+@pytest.mark.parametrize(
+    ("axis", "value", "allowed"),
+    [
+        ("neighbors", 0, "whole numbers from 1 to"),
+        ("neighbors", 7.5, "whole numbers from 1 to"),
+        ("neighbors", 2 * N, "whole numbers from 1 to"),
+        ("components", 100_000, "whole numbers from 1 to"),
+        ("bandwidth", 0, "numbers from 0.01 to 100"),
+        ("bandwidth", 101, "numbers from 0.01 to 100"),
+    ],
+)
+def test_values_out_of_range_are_refused(run: Run, axis: EstimatorAxis, value: float, allowed: str) -> None:
+    with pytest.raises(InputError, match=allowed) as error:
+        estimator_sweep(run, axis, (value,))
+    assert f"{value}" in str(error.value)
+
+
+def test_the_most_neighbors_allowed_still_leave_groups_out(run: Run) -> None:
+    most = module._most_neighbors(run)
+    (point, _) = estimator_sweep(run, "neighbors", (most,)).points
+    assert point.score.sd_texts is not None
+    with pytest.raises(InputError):
+        estimator_sweep(run, "neighbors", (most + 1,))
+
+
+def test_usual_values_fit_the_texts(run: Run) -> None:
+    features = run.features(HUMAN)
+    assert features is not None
+    assert max(usual_parameters(run, "components")) <= features.shape[1]
+    assert max(usual_parameters(run, "neighbors")) < 2 * N
+    assert DEFAULTS["bandwidth"] in usual_parameters(run, "bandwidth")
+
+
+def test_a_task_stores_it_and_resumes_without_fitting_again(
+    run: Run, sweep: Callable[[EstimatorAxis], EstimatorSweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = SweepTask(run.id, "neighbors", (7.0, 50.0))
+    assert task.compute() == sweep("neighbors")
+    assert stored_estimator_sweep(run, "neighbors") == sweep("neighbors")
+    finished = FinishedParts({"test": 1})
+    estimator_sweep(run, "neighbors", (7.0, 50.0), finished=finished)
+    monkeypatch.setattr(module, "scorer", lambda *_, **__: lambda *_: pytest.fail("fitted again"))
+    assert estimator_sweep(run, "neighbors", (7.0, 50.0), finished=finished) == sweep("neighbors")

@@ -16,6 +16,7 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 from tests.encoder_tables import example
 from tests.handmade import estimate, make_comparison, with_tests
+from tests.probe_tables import FAR, line_of
 
 LOWEST = {"first": {"mauve": estimate(0.9, 0.8, 0.95)}, "second": {"mauve": estimate(0.2, 0.1, 0.3)}}
 
@@ -79,6 +80,17 @@ def test_a_last_place_that_is_not_sure_is_not_named(attached: dict[str, Any]) ->
     attached["measurements"] = measured(14.0, 10.1)
     assert findings(run_with(with_tests(make_comparison(**LOWEST), p_adjusted=0.5))) == ()
     attached["measurements"] = measured(10.1, 14.0)  # the measure agrees with MAUVE
+    assert findings(run_with(told_apart())) == ()
+
+
+def test_of_the_undetected_the_one_with_the_highest_mauve(attached: dict[str, Any]) -> None:
+    control = line_of("none", FAR["none"], kind="control")
+    lines = [line_of(name, FAR[name]) for name in ("typos", "drop-articles")]
+    attached["probes"] = SimpleNamespace(control=control, lines=lines)
+    (found,) = findings(run_with(told_apart()))
+    assert (found.page, found.item) == ("probes", "drop-articles")
+    assert ": not detected (p " in found.sentence
+    attached["probes"] = SimpleNamespace(control=control, lines=lines[:1])
     assert findings(run_with(told_apart())) == ()
 
 

@@ -10,12 +10,16 @@ import pytest
 from mauve_core.base.config import HUMAN
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
-from mauve_core.experiments.text_measures import Collection, MeasureContext, Measurements, Value, measure
+from mauve_core.experiments import indicators
+from mauve_core.experiments.score_spread import score_sds_over_texts
+from mauve_core.experiments.text_measures import Collection, MeasureContext, Measurements, Row, Value, measure
 from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
+from mauve_core.figures.judgments import sd_sentence, worst_title
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
-from tests.repeated import make_repeated_inputs
+from mauve_core.store import Run
+from tests.repeated import make_repeated_inputs, store_repeated
 
 NAMES = ("distinct", "length")
 
@@ -99,3 +103,40 @@ def test_the_spread_over_texts_leaves_out_a_prompt_in_all_generations(
     sizes = np.array([(groups == group).sum() // 3 for group in filled])
     expected = jackknife_sd(mean_distinct(everything), left_out, sizes)
     assert value(measured, "distinct", "close").sd == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return store_repeated("Indicators")
+
+
+def measurements_of(generations: tuple[float, ...] | None) -> Measurements:
+    gaps = {
+        "close": Value(0.1, 0.02, generations=generations),
+        "shifted": Value(0.3, 0.05),
+        "collapsed": Value(0.2, 0.1),
+    }
+    return Measurements(tuple(Row("zipf", name, gap, gap, gap) for name, gap in gaps.items()), {})
+
+
+def test_standard_deviations_are_of_one_kind(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = run.comparison.candidate("close").scores["mauve"]
+    monkeypatch.setattr(indicators, "stored_measurements", lambda _: measurements_of((0.1, 0.3)))
+    mixed, _ = indicators.run_indicators(run)  # the others have one generation, and nothing says why
+    assert {each.over for each in mixed.values()} == {"texts"}
+    assert mixed["MAUVE"].sds == score_sds_over_texts(run)["mauve"]
+    assert worst_title(each.over for each in mixed.values()) == "Worst case within 1 sd over texts"
+    assert "All sds are over texts" in sd_sentence(each.over for each in mixed.values())
+    monkeypatch.setattr(indicators, "decoder_of", lambda name, _: "greedy" if name != "close" else "ancestral")
+    found, _ = indicators.run_indicators(run)
+    assert {each.over for each in found.values()} == {"generations"}
+    assert dict(found["MAUVE"].sds) == {"close": scores.generations_sd}
+    assert dict(found["Zipf coefficient, gap"].sds) == {"close": pytest.approx(np.std([0.1, 0.3], ddof=1))}
+    assert worst_title(each.over for each in found.values()) == "Worst case within 1 sd over generations"
+    assert "generations" in sd_sentence(["generations"])
+    monkeypatch.setattr(indicators, "stored_measurements", lambda _: measurements_of(None))
+    older, _ = indicators.run_indicators(run)  # measures without generations, so that all take texts again
+    assert {each.over for each in older.values()} == {"texts"}
+    monkeypatch.setattr(indicators, "decoder_of", lambda _, __: "ancestral")
+    drawn, _ = indicators.run_indicators(run)
+    assert {each.over for each in drawn.values()} == {"texts"}

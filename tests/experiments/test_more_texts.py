@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,15 +12,22 @@ from typing import NamedTuple
 import pytest
 
 from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import StorageError
 from mauve_core.base.files import PARTS
-from mauve_core.experiments.clusters_over_shards import CandidateOverAll, clusters_over_all, stored_clusters_over_all
-from mauve_core.experiments.more_texts import find_work
+from mauve_core.experiments.clusters_over_shards import (
+    CandidateOverAll,
+    SideOverAll,
+    clusters_over_all,
+    stored_clusters_over_all,
+)
+from mauve_core.experiments.more_texts import find_work, may_have_more
 from mauve_core.experiments.over_shards import stored_over_shards
 from mauve_core.shards.compare import plan_of
+from mauve_core.shards.keepsakes import RANDOM
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.reading import texts_of_cluster
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.whereabouts import FOLDER, notes_path, take_note
+from mauve_core.shards.whereabouts import FOLDER, MOST_BYTES, Note, notes_of, notes_path, take_note
 from mauve_core.store import Run
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
@@ -91,3 +99,50 @@ def test_a_note_that_leads_to_another_comparison_is_not_followed(
     found = find_work(stored.found, stored.own)
     assert isinstance(found, str)
     assert f"{Work.open(tmp_path / 'other').folder} is the work folder of another comparison" in found
+
+
+def test_clusters_that_are_not_those_of_the_comparison_are_not_looked_up(stored: Stored) -> None:
+    """As where a run was changed and kept the scores of another."""
+    first, *others = stored.own.clusters
+    number = dataclasses.replace(first, number=max(each.number for each in stored.own.clusters) + 1)
+    count = dataclasses.replace(first, human=dataclasses.replace(first.human, n=first.human.n + 1))
+    for clusters in ((number, *others), (count, *others), tuple(others)):
+        assert isinstance(find_work(stored.found, dataclasses.replace(stored.own, clusters=clusters)), str)
+    assert isinstance(find_work(stored.found, dataclasses.replace(stored.own, seed=1 - stored.own.seed)), str)
+    fewer = tuple(dataclasses.replace(side, n=side.n - 1) for side in stored.found.sides)
+    assert notes_of(dataclasses.replace(stored.found, sides=fewer)) == ()
+
+
+def test_a_damaged_note_or_work_folder_is_said(stored: Stored) -> None:
+    for content in (
+        "",
+        "{}",
+        "[3]",
+        '[{"folder": "/tmp"}]',
+        '[{"folder": 3, "run": "a"}]',
+        '[{"folder": "relative", "run": "a"}]',
+        "[" * 5000,
+        json.dumps([{"folder": "/" * MOST_BYTES, "run": "a"}]),
+    ):
+        notes_path(stored.found).write_text(content)
+        with pytest.raises(StorageError, match=r"The note .* of a work folder cannot be read") as caught:
+            find_work(stored.found, stored.own)
+        assert "Remove it, then repeat the command" in str(caught.value)
+        take_note(stored.work, stored.found, stored.run.id)
+        assert notes_of(stored.found) == (Note(stored.work.folder, stored.run.id),)
+    chosen, plan = stored.work.folder / "partitions/00001/chosen.npz", stored.work.folder / "plan.json"
+    for path, damage in ((chosen, b"PK"), (plan, b"{}")):
+        path.write_bytes(damage)
+        found = find_work(stored.found, stored.own)
+        assert isinstance(found, str)
+        assert "More texts cannot be read: " in found
+
+
+@pytest.mark.parametrize(
+    ("n", "sampled", "kept", "more"),
+    [(0, 0, 0, False), (1, 1, 1, False), (20, 20, 20, False), (21, 21, 20, True), (900, 20, 20, False),
+     (900, 21, 20, True), (900, RANDOM, 20, True), (900, 0, 0, False)],
+)  # fmt: skip
+def test_equal_texts_are_not_promised(n: int, sampled: int, kept: int, more: bool) -> None:
+    text = (None,) * kept
+    assert may_have_more(SideOverAll(n, 1.0, sampled, (), text, ())) == more  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,17 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.attributes_over_k import SPLITS, OtherTexts, attributes_run, encoded_texts, texts_of_run
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus.normalizing import normalize
+from mauve_core.experiments.attributes_over_k import (
+    SPLITS,
+    OtherTexts,
+    attributes_run,
+    encoded_texts,
+    texts_of_run,
+    usual_ks,
+)
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.statistics.attributes import draw_halves
 from mauve_core.scoring.streams import stream
@@ -93,6 +104,19 @@ def line(rows: tuple[Any, ...], column: str) -> dict[int, Any]:
     return {row.k: row for row in rows if row.column == column}
 
 
+@pytest.mark.trial
+def test_default_settings_against_plain_loops(run: Run) -> None:
+    other = others()
+    table = attributes_run(run, others=other)
+    assert tuple(sorted({row.k for row in table.other_rows})) == table.ks == usual_ks(run)
+    for k, row in line(table.other_rows, "topic").items():
+        expected = plain_accuracies(run, other, k, HUMAN)
+        assert row.scores["accuracy"].values == pytest.approx(expected, abs=1e-12)
+        assert row.scores["accuracy"].mean == pytest.approx(np.mean(expected), abs=1e-12)
+        assert row.scores["accuracy"].sd == pytest.approx(np.std(expected, ddof=1), abs=1e-12)
+        assert len(expected) == SEEDS * SPLITS
+
+
 def test_a_candidates_texts_in_other_clusters_against_plain_loops(run: Run) -> None:
     other = others()
     table = attributes_run(run, [6], ["topic"], source="close", candidate="close", others=other)
@@ -111,6 +135,44 @@ def test_the_runs_own_numbers_and_the_baseline_stay(run: Run) -> None:
     assert both.settings["clusters_from"]["n"] == 70
 
 
+def test_clusters_of_texts_without_topics_know_less_of_them(run: Run) -> None:
+    one_topic, features = make_side("flat", np.array([1.0] + [1e-12] * 7), 200, 16, 3)
+    table = attributes_run(run, [8], ["topic"], others=OtherTexts("flat", one_topic, features))
+    own, other = (line(rows, "topic")[8].scores["accuracy"].mean for rows in (table.rows, table.other_rows))
+    assert other < own - 0.2
+
+
+@pytest.mark.trial
+def test_ks_that_the_other_texts_do_not_permit_are_left_out_and_said(run: Run) -> None:
+    table = attributes_run(run, [4, 30], ["topic"], others=others(25))
+    assert table.ks == (4, 30)
+    assert {row.k for row in table.other_rows} == {4}
+    assert any(note.startswith("k = 30 is left out for clusters of elsewhere") for note in table.notes)
+    with pytest.raises(InputError, match="could not be clustered"):
+        attributes_run(run, [30], ["topic"], others=others(25))
+    with pytest.raises(InputError, match="Too few texts"):
+        attributes_run(run, [4], others=others(10))
+
+
+def test_shared_texts_are_said_and_another_width_is_refused(run: Run) -> None:
+    own = OtherTexts("same", run.corpora[HUMAN], np.asarray(run.features(HUMAN)))
+    assert any(f"{N} of the {N} texts of same are among" in note for note in attributes_run(run, [4], others=own).notes)
+    narrow = others()
+    with pytest.raises(InputError, match="do not fit together"):
+        attributes_run(run, [4], others=dataclasses.replace(narrow, features=narrow.features[:, :3]))
+
+
+@pytest.mark.trial
+def test_another_length_and_the_same_texts_are_refused(encoded: Run, own_home: Path) -> None:
+    short = encoded_run(own_home, "short", seed=50, max_tokens=5)
+    with pytest.raises(InputError, match="max_tokens 1024 and 5"):
+        texts_of_run(encoded, short)
+    other = encoded_run(own_home, "other", seed=50)
+    assert texts_of_run(encoded, other).title == other.id
+    with pytest.raises(InputError, match="are those of run"):
+        texts_of_run(encoded, encoded)
+
+
 def test_a_file_is_normalized_and_encoded_as_the_run_is(encoded: Run, own_home: Path) -> None:
     other = encoded_run(own_home, "other", seed=50)
     expected = texts_of_run(encoded, other)
@@ -118,3 +180,16 @@ def test_a_file_is_normalized_and_encoded_as_the_run_is(encoded: Run, own_home: 
     np.testing.assert_array_equal(found.features, expected.features)
     by_run, by_file = (attributes_run(encoded, [3], ["topic"], others=each) for each in (expected, found))
     assert by_run.other_rows == by_file.other_rows
+
+
+def test_texts_of_a_corpus_with_another_normalization_are_refused(encoded: Run, own_home: Path) -> None:
+    other = encoded_run(own_home, "other", seed=50)
+    human = dataclasses.replace(other.comparison.human, normalized=corpus_normalized())
+    changed = dataclasses.replace(other, comparison=dataclasses.replace(other.comparison, human=human))
+    with pytest.raises(InputError, match="normalization none and "):
+        texts_of_run(encoded, changed)
+
+
+def corpus_normalized() -> Any:
+    corpus = corpus_from_texts(["a  b", "c\nd"], name=HUMAN)
+    return normalize({HUMAN: corpus}, ["line-breaks"])[HUMAN].normalized

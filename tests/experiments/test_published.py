@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import itertools
 from pathlib import Path
 
@@ -10,8 +11,20 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from mauve_core.experiments.published import DOMAINS, PAPERS, REFERENCES, agreements, answer, settings, table
-from mauve_core.experiments.published.agreement import TOLERANCE
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.published import (
+    DOMAINS,
+    PAPERS,
+    REFERENCES,
+    agreement,
+    agreements,
+    answer,
+    column_agreements,
+    notes,
+    settings,
+    table,
+)
+from mauve_core.experiments.published.agreement import TOLERANCE, least_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "data" / "published"
@@ -67,6 +80,8 @@ COLUMNS = {
     "other_correlations": "paper table first second spearman",
 }
 ROWS = {"webtext_gpt2": 17, "news_grover": 10, "stories_gpt2_medium": 9, "webtext_gpt2_roberta": 12}
+
+WITH_HUMAN = ("webtext_gpt2", "news_grover", "stories_gpt2_medium", "webtext_gpt2_large_contrastive")
 SHARES = ("repetition", "distinct_4", "self_bleu", "mauve", "mauve_star", "mauve_roberta", "mauve_gpt2", "sparsemax")
 
 
@@ -91,6 +106,25 @@ class TestFiles:
                 if column.endswith("_sd"):
                     assert float(cell) >= 0
                     assert row[column.removesuffix("_sd")], "a deviation belongs to a figure"
+
+    @pytest.mark.parametrize("name", WITH_HUMAN)
+    def test_human_text_comes_last_with_every_measure_but_mauve(self, name: str) -> None:
+        rows = cells(name)
+        first = next(iter(rows[0]))
+        assert [row[first] for row in rows].count("human") == 1
+        assert rows[-1][first] == "human"
+        for column, cell in rows[-1].items():
+            if column in GAPS:
+                assert cell
+            if column.startswith("mauve") or column == "discriminator_accuracy":
+                assert not cell
+
+    @pytest.mark.parametrize("domain", list(DOMAINS))
+    def test_what_enters_a_correlation_has_three_decimals(self, domain: str) -> None:
+        for row in cells(DOMAINS[domain].table):
+            for column, cell in row.items():
+                if cell and column not in ("size", "decoding"):
+                    assert len(cell.partition(".")[2]) == 3, (column, cell)
 
     def test_the_correlation_tables_are_whole(self) -> None:
         rows = {(r["paper"], r["domain"], r["reference"], r["measure"]): r for r in cells("correlations")}
@@ -203,6 +237,47 @@ class TestAgreements:
         )
         assert answer("neurips-2021").startswith("MAUVE has the highest correlation with 5 of 5 references, each over")
 
+    def test_the_answer_names_another_measure_if_it_agrees_better(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rows = [
+            dataclasses.replace(
+                row, worst=None, plain=0.99 if row.measure == "zipf" and row.domain == "webtext" else 0.5
+            )
+            for row in agreements()
+        ]
+        monkeypatch.setattr(agreement, "agreements", lambda: tuple(rows))
+        assert answer("jmlr-2023").startswith("Zipf coefficient has the highest correlation with 5 of 5 references, 2")
+
+    def test_human_scores_correlate_as_published_but_at_other_places(self) -> None:
+        # NeurIPS 2021, supplement, table 13: 0.917, 0.917, 0.967 in the order of these pairs; nine players.
+        found = {(row.first, row.second): row for row in column_agreements()}
+        for (first, second), ours, printed in (
+            (("human_like", "interesting"), 0.917, 0.917),
+            (("human_like", "sensible"), 0.967, 0.917),
+            (("interesting", "sensible"), 0.917, 0.967),
+        ):
+            row = found[first, second]
+            assert row.published == printed
+            assert row.ours == pytest.approx(ours, abs=THREE_DECIMALS)
+            assert row.n == 9
+            assert row.outcome == ("reproduced" if ours == printed else "different")
+        encoders = found["mauve_gpt2", "mauve_roberta"]  # table 12: 0.993
+        assert (encoders.n, encoders.outcome) == (12, "reproduced")
+        assert encoders.ours == pytest.approx(0.993, abs=THREE_DECIMALS)
+
+    def test_how_many_settings_a_p_value_takes(self) -> None:
+        # NeurIPS 2021, supplement, table 10: every p-value is below 2e-6, the smallest correlation 0.803.
+        needed = least_settings(0.803, 2e-6)
+        assert f"at least {needed} settings" in notes()[2]
+        assert needed > 9
+        rng = np.random.default_rng(0)
+        for n in (6, 12, 30):
+            x = np.arange(n)
+            test = spearmanr(x, x + rng.normal(scale=n / 3, size=n))
+            assert least_settings(test.statistic, test.pvalue * (1 + 1e-9)) == n
+        for bad in ((0, 0.1), (1, 0.1), (0.5, 0), (0.5, 1)):
+            with pytest.raises(InputError, match="between 0 and 1"):
+                least_settings(*bad)
+
 
 class TestSettings:
     def test_a_gap_is_taken_from_human_text(self) -> None:
@@ -213,6 +288,11 @@ class TestSettings:
         assert row["closeness"] == pytest.approx(-0.054, abs=1e-12)
         assert row["reference"] == -15.783
 
+    def test_equal_gaps_on_both_sides_are_equal(self) -> None:
+        frame = settings("jmlr-2023", "webtext", "zipf", "human_like").set_index("setting")
+        assert frame.loc["large sampling", "closeness"] == frame.loc["xl sampling", "closeness"]
+        assert frame.loc["medium nucleus 0.9", "closeness"] == -0.005
+
     def test_each_paper_takes_its_own_settings(self) -> None:
         sets = {paper: set(settings(paper, "stories", "zipf", "discriminator_accuracy")["setting"]) for paper in PAPERS}
         assert sets["jmlr-2023"] - sets["neurips-2021"] == {"top-50"}
@@ -222,3 +302,8 @@ class TestSettings:
         frame = settings("neurips-2021", "news", "mauve", "discriminator_accuracy")
         assert frame["human"].isna().all()
         assert (frame["closeness"] - frame["value"]).abs().max() < 1e-12
+
+    def test_a_table_can_be_changed_without_harm(self) -> None:
+        mine = table("news_grover")
+        mine.loc[0, "zipf"] = 99
+        assert table("news_grover").loc[0, "zipf"] == 0.942

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.perturbations import parse_perturbation
+from mauve_core.corpus.perturbations import CONTROL, parse_perturbation
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
-from mauve_core.experiments.robustness import PROBE_SCORES, ProbeTable, probe_run
+from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable, probe_run
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
 from mauve_core.numerics.divergences.summaries import FIVE
@@ -144,6 +145,22 @@ def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
     assert table.control.scores["auc"].sd == pytest.approx(np.std(values["auc"], ddof=1))
 
 
+def test_sources_stand_in_with_as_many_texts_and_keep_their_order(run):
+    table = probes(run, splits=2)
+    assert [(line.kind, line.name) for line in table.lines] == [
+        ("control", "none"), ("source", "close"), ("source", "shifted"), ("source", "collapsed"),
+    ]  # fmt: skip
+    means = [line.scores["jensen-shannon"].mean for line in table.lines[1:]]
+    assert means == sorted(means)
+    assert all(line.n == N // 2 and line.k == len(TOPICS) for line in table.lines)
+    assert [line.name for line in probes(run, source="close", splits=1).lines] == [
+        "none",
+        HUMAN,
+        "shifted",
+        "collapsed",
+    ]
+
+
 def test_a_line_does_not_depend_on_the_others_and_more_splits_keep_the_first(run):
     alone = probes(run, "shuffle-words", splits=1)
     among = probes(run, "replace:/engine/violin/", "shuffle-words", splits=2)
@@ -184,6 +201,45 @@ def test_equal_prompts_decide_which_texts_take_the_place_of_a_half(run):
     assert all(len(set(others.tolist())) == N // 2 for others in split.others.values())
 
 
+def test_sources_without_those_ids_are_drawn_and_small_ones_left_out(run):
+    strangers = {
+        name: replace(corpus.take(range(n)), ids=tuple(f"x{i}" for i in range(n)))
+        for (name, corpus), n in zip(run.corpora.items(), (N, 59, 60, 80), strict=True)
+    }
+    strangers[HUMAN] = run.corpora[HUMAN]
+    (split,) = split_rows(strangers, HUMAN, np.arange(N), 0, 1, 1)
+    assert set(split.others) == {"shifted", "collapsed"}
+    assert split.others["shifted"].tolist() == list(range(60))
+    assert len(set(split.others["collapsed"].tolist())) == 60
+
+
+def test_chosen_rows_alone_are_read(run):
+    encoder = BagEncoder()
+    rows = range(0, N, 2)
+    table = probe_run(run, [parse_perturbation("lowercase"), parse_perturbation("shuffle-words")], rows=rows,
+                      splits=1, encoder=encoder)  # fmt: skip
+    assert table.settings["rows"] == list(rows)
+    assert len(encoder.read) == N // 4  # the texts have no capital letter, so lowercase reads none
+    assert set(table.line("shuffle-words").flow.ids) <= {run.corpora[HUMAN].ids[i] for i in rows}
+    line = table.line("lowercase")
+    assert line.changed == 0
+    assert line.scores["auc"] == table.control.scores["auc"]
+    assert "are unchanged" in line.notes[0]
+
+
+def test_frozen_clusters_hold_the_runs_own_texts(run):
+    partition = run.comparison.joint[0]
+    features = {name: run.features(name) for name in partition.labels}
+    new = [features[HUMAN][:5], features["close"][:0], features["close"] * 3]
+    clusters = freeze_clusters(partition, features, run.comparison.config.score)
+    labels = [clusters.nearest(part) for part in new]
+    assert clusters.kept_share == 1
+    assert labels[0].tolist() == partition.labels[HUMAN][:5].tolist()
+    assert labels[1].size == 0
+    # The length of a feature vector does not count.
+    assert labels[2].tolist() == partition.labels["close"].tolist()
+
+
 def test_frozen_clusters_learn_nothing_from_new_texts(run):
     partition, score = run.comparison.joint[0], run.comparison.config.score
     features = {name: run.features(name) for name in partition.labels}
@@ -207,6 +263,38 @@ def test_frozen_clusters_learn_nothing_from_new_texts(run):
     assert kept_share == 1
 
 
+def test_a_cluster_without_texts_has_no_sensitivity():
+    flow = Flow(3, ("a", "b", "c"), np.array([0, 0, 2]), np.array([0, 1, 2]))
+    assert flow.transitions.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
+    np.testing.assert_array_equal(flow.sensitivity, [0.5, np.nan, 0])
+    assert flow.moved == ("b",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"source": "nobody"}, "No source"),
+        ({"splits": 0}, "not usable"),
+        ({"seeds": 0}, "seeds"),
+        ({"rows": range(39)}, "Too few"),
+        ({"rows": [*range(50), 3]}, "do not select"),
+        ({"rows": [*range(50), N]}, "do not select"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(run, settings, message):
+    with pytest.raises(InputError, match=message):
+        probes(run, "shuffle-words", **settings)
+    with pytest.raises(InputError, match="not usable"):
+        probes(run, "typos", "typos")
+    with pytest.raises(InputError, match="given features"):
+        probe_run(run, [parse_perturbation("shuffle-words")])
+
+
+def test_the_control_alone_needs_no_encoder(run):
+    table = probe_run(run, [CONTROL], splits=1)
+    assert [line.kind for line in table.lines] == ["control", "source", "source", "source"]
+
+
 def test_changed_texts_are_encoded_after_their_prompts(encoded):
     seen: list[str] = []
 
@@ -224,6 +312,25 @@ def test_changed_texts_are_encoded_after_their_prompts(encoded):
     for text in seen:
         (first,) = [sentence for sentence in prompts if sentence in text]
         assert text.startswith(prompts[first])
+
+
+@pytest.mark.trial
+def test_first_halves_are_swapped_within_each_comparison_half(encoded):
+    seen: list[str] = []
+
+    class Spy(BagEncoder):
+        def encode(self, corpus: Corpus, *, store: Any = None, progress: Any = None) -> Features:
+            found = kind_of("text").encoder(encoded.comparison.config.encoder, "auto")
+            seen.extend(corpus.encoder_inputs(True))
+            return found.encode(corpus)
+
+    probe_run(encoded, [parse_perturbation("swap-halves")], splits=2, encoder=Spy())
+    rows = np.arange(len(encoded.corpora[HUMAN]))
+    splits = split_rows(encoded.corpora, HUMAN, rows, 0, 2, 1)
+    assert len(seen) == 48
+    for split, texts in zip(splits, (seen[:24], seen[24:]), strict=True):
+        outside = [f"{HUMAN}{i}x" for i in split.reference]
+        assert not [name for name in outside if any(f" {name}" in text for text in texts)]
 
 
 def test_frozen_clusters_lie_in_the_space_that_the_run_was_clustered_in():

@@ -86,6 +86,12 @@ def test_a_prompt_is_left_out_in_all_generations() -> None:
         assert {score: found[score][name] for score in SCORES} == pytest.approx(sds_by_hand(run, name), rel=1e-9)
 
 
+def test_few_texts_have_no_deviation(own_home: Path) -> None:
+    few = make_run(own_home, name="few", n=39, seeds=2, projection=False)
+    assert score_sds_over_texts(few) == {score: {} for score in SCORES}
+    assert not run_indicators(few)[0]["MAUVE"].sds
+
+
 def spearman_by_hand(a: list[float], b: list[float]) -> float:
     """Pearson's correlation of mean ranks."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.sweeps import SweepPoint, sweep_run
 from mauve_core.experiments.sweeps.clustered import drawing_orders
-from mauve_core.experiments.sweeps.request import Request
+from mauve_core.experiments.sweeps.request import Request, halved
 from mauve_core.numerics.kmeans.clustering import tenth_of_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run, RunStore
-from tests.synthetic import make_run
+from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import SENTENCES, make_gpt2
 
 N, SEEDS = 80, 3
@@ -56,6 +56,19 @@ def no_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Encoder, "__init__", refuse)
 
 
+def named_run(home: Path, names: Mapping[str, str], columns: Mapping[str, list[str]] | None = None) -> Run:
+    """The synthetic study with its candidates under other names, and columns ``decoder`` for some of them."""
+    human, sides, features = make_comparison_inputs(40)
+    corpora: dict[str, Corpus] = {}
+    for old, new in names.items():
+        metadata = {"decoder": columns[new]} if columns and new in columns else None
+        corpora[new] = corpus_from_texts(sides[old].texts, name=new, ids=sides[old].ids, metadata=metadata)
+    given = {HUMAN: features[HUMAN], **{new: features[old] for old, new in names.items()}}
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
+    comparison = compare(human, corpora, config, features=given)
+    return RunStore(home / "runs").save("named", comparison, {HUMAN: human, **corpora}, given)
+
+
 def equals_the_run(point: SweepPoint, run: Run) -> None:
     own = run.comparison.candidate(point.source).scores
     for name in SCORES:
@@ -86,6 +99,40 @@ def test_a_sweep_over_k_holds_the_runs_own_scores_at_its_own_k(run: Run, no_enco
     assert any(note.startswith("At k = 20, 40, a cluster has fewer than 5 texts") for note in sweep.notes)
 
 
+def test_more_clusters_see_more_difference(run: Run) -> None:
+    # NeurIPS 2021, appendix, figure 8 (left): near 1 for few clusters, towards 0 for many.
+    for name in NAMES:
+        few, some, many = sweep_run(run, "k", (2, 8, 40)).line(name)
+        assert few.scores["mauve"].mean > some.scores["mauve"].mean > many.scores["mauve"].mean
+        assert few.scores["mid"].mean < some.scores["mid"].mean < many.scores["mid"].mean
+
+
+def test_more_seeds_begin_with_the_runs_own(run: Run) -> None:
+    own = run.comparison.candidates[0].partitions[0].k
+    more, fewer = (sweep_run(run, "k", (own,), seeds=seeds) for seeds in (SEEDS + 2, 1))
+    for point, single in zip(more.points, fewer.points, strict=True):
+        values = run.comparison.candidate(point.source).scores["mauve"].values
+        assert point.scores["mauve"].values[:SEEDS] == pytest.approx(values, abs=ROUNDING)
+        assert len(point.scores["mauve"].values) == SEEDS + 2
+        assert single.scores["mauve"].values == point.scores["mauve"].values[:1]
+        assert single.scores["mauve"].sd is None
+    assert fewer.notes[-1] == "One seed shows no spread."
+
+
+def test_a_point_that_cannot_be_clustered_is_left_out_and_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    same = dict.fromkeys((HUMAN, *NAMES), np.tile(np.eye(6, 4, dtype=np.float32) + 1, (N // 4, 1))[:N])
+    monkeypatch.setattr(Run, "features", lambda self, source: same[source])
+    seen: list[int] = []
+    sweep = sweep_run(run, "k", (4, 30), progress=lambda stage, done, total: seen.append(done))
+    assert sweep.values == (4.0,)
+    assert seen == sorted(seen)
+    left_out = [note for note in sweep.notes if "left out" in note]
+    assert len(left_out) == len(NAMES)
+    assert all("at 30 is left out" in note and "different" in note for note in left_out)
+    with pytest.raises(InputError, match="No point of this sweep"):
+        sweep_run(run, "k", (30,))
+
+
 # Texts a side
 
 
@@ -102,6 +149,17 @@ def test_a_sweep_over_n_ends_with_the_run_itself(run: Run, no_encoding: None) ->
     )
     assert any("k follows n" in note for note in sweep.notes)
     assert sweep_run(run, "n", (40,)).points == tuple(point for point in sweep.points if point.n == 40)
+
+
+def test_a_fixed_k_stays_and_bounds_n(run: Run) -> None:
+    config = replace(run.comparison.config, score=replace(run.comparison.config.score, k=30))
+    fixed = replace(run, comparison=replace(run.comparison, config=config))
+    sweep = sweep_run(fixed, "n", seeds=2)
+    assert sweep.values == (40.0, N)
+    assert {point.k for point in sweep.points} == {30}
+    assert any("k is 30 at every n" in note for note in sweep.notes)
+    with pytest.raises(InputError, match=f"from 30 to {N}"):
+        sweep_run(fixed, "n", (25,))
 
 
 def request_for(run: Run, *, seed: int = 0) -> Request:
@@ -128,6 +186,15 @@ def test_every_candidate_meets_the_same_human_texts_and_seeds_draw_their_own(run
     assert not np.array_equal(drawing_orders(request_for(changed, seed=1))[HUMAN][0], orders[HUMAN][0])
 
 
+def test_a_prompt_with_several_texts_gives_each_source_an_order_of_its_own(run: Run) -> None:
+    twice = tuple(f"prompt {i // 2}" for i in range(N))
+    corpora = {name: replace(corpus, prompts=twice) for name, corpus in run.corpora.items()}
+    orders = drawing_orders(request_for(replace(run, corpora=corpora)))
+    for source in orders.values():
+        assert all(sorted(order) == list(range(N)) for order in source)
+    assert not np.array_equal(orders["close"][0], orders[HUMAN][0])
+
+
 # The scaling constant
 
 
@@ -143,6 +210,51 @@ def test_a_larger_constant_lowers_mauve_and_moves_nothing_else(run: Run, no_enco
         equals_the_run(line[2], run)
     assert {2.0, run.comparison.config.score.scale} <= set(sweep_run(run, "scale").values)
     assert len(sweep_run(run, "scale", (5,), seeds=2).points[0].scores["mauve"].values) == 2
+
+
+def test_candidates_lie_on_the_lines_of_their_decoders(home: Path, no_encoding: None) -> None:
+    run = named_run(home, {"close": "nucleus:p=0.95", "shifted": "nucleus:p=0.5", "collapsed": "ancestral"})
+    sweep = sweep_run(run, "decoder")
+    assert sweep.candidates == ("nucleus p",)
+    assert [(point.value, point.source) for point in sweep.points] == [
+        (0.5, "nucleus:p=0.5"),
+        (0.95, "nucleus:p=0.95"),
+        (1.0, "ancestral"),
+    ]
+    for point in sweep.points:
+        equals_the_run(point, run)
+        assert (point.n, point.k) == (40, 4)
+    assert any("limit p -> 0" in note for note in sweep.notes)
+
+
+def test_a_decoder_is_also_read_from_the_texts_and_never_guessed(home: Path) -> None:
+    columns = {
+        "big": ["temperature:t=0.7"] * 40,
+        "temperature:t=0.9": ["temperature:t=0.8"] * 40,
+        "mixed": ["ancestral", "greedy"] * 20,
+    }
+    run = named_run(home, {"close": "big", "shifted": "temperature:t=0.9", "collapsed": "mixed"}, columns)
+    with pytest.raises(InputError, match=r"no two candidates.*big, temperature:t=0.9, mixed.*mauve-lens generate"):
+        sweep_run(run, "decoder")
+    run = named_run(
+        home, {"close": "big", "shifted": "temperature:t=0.9", "collapsed": "temperature"}, {"big": columns["big"]}
+    )
+    sweep = sweep_run(run, "decoder")
+    assert [(point.candidate, point.value, point.source) for point in sweep.points] == [
+        ("temperature t", 0.7, "big"),
+        ("temperature t", 0.9, "temperature:t=0.9"),
+    ]
+    assert any(note.startswith("temperature is left out") for note in sweep.notes)
+
+
+def test_what_has_no_single_parameter_is_left_out(home: Path) -> None:
+    run = named_run(home, {"close": "beam:b=4,no-repeat=4", "shifted": "beam:b=8,no-repeat=4", "collapsed": "beam:b=2"})
+    assert sweep_run(run, "decoder").candidates == ("beam b, no-repeat=4",)
+    run = named_run(home, {"close": "top-k:k=5", "shifted": "top-k:k=50", "collapsed": "contrastive:alpha=0.6,k=5"})
+    sweep = sweep_run(run, "decoder")
+    assert sweep.candidates == ("top-k k",)
+    assert any("contrastive" in note and "left out" in note for note in sweep.notes)
+    assert any("ancestral sampling is any k" in note for note in sweep.notes)
 
 
 # Tokens a text
@@ -217,6 +329,28 @@ def test_one_pass_serves_every_length(encoded: Callable[..., Run], home: Path, p
     )
 
 
+def test_lengths_count_the_prompt_when_the_run_does(encoded: Callable[..., Run]) -> None:
+    run = encoded("prompted", with_prompt=True)
+    sweep = sweep_run(run, "length", device="cpu")
+    assert len(sweep.values) >= 2
+    assert any("prompt and text are counted together" in note for note in sweep.notes)
+    equals_the_run(sweep.points[-1], run)
+
+
+def test_a_length_at_which_all_texts_are_equal_is_left_out(encoded: Callable[..., Run]) -> None:
+    sweep = sweep_run(encoded("alike"), "length", (1, 12), device="cpu")
+    assert sweep.values == (12.0,)
+    assert any("model at 1 is left out" in note and "equal" in note for note in sweep.notes)
+
+
+def test_lengths_outside_the_texts_are_refused(encoded: Callable[..., Run], run: Run) -> None:
+    short = encoded("short", max_tokens=16)
+    with pytest.raises(InputError, match="from 1 to 16"):
+        sweep_run(short, "length", (8, 17), device="cpu")
+    with pytest.raises(InputError, match="given features"):
+        sweep_run(run, "length")
+
+
 # What is asked for
 
 
@@ -224,12 +358,40 @@ def test_one_pass_serves_every_length(encoded: Callable[..., Run], home: Path, p
     ("over", "values", "allowed"),
     [
         ("k", (1, 5), f"whole numbers from 2 to {N}"),
+        ("k", (5, N + 1), f"whole numbers from 2 to {N}"),
         ("k", (2.5,), "whole numbers"),
+        ("k", (), "no value"),
+        ("k", (True,), "whole numbers"),
+        ("k", (float("nan"),), "whole numbers"),
         ("n", (MIN_TEXTS - 1,), f"whole numbers from {MIN_TEXTS} to {N}"),
+        ("n", (N + 1,), f"whole numbers from {MIN_TEXTS} to {N}"),
         ("scale", (0,), "0.001 to 1000"),
+        ("scale", (-1.0, 3), "-1.0"),
+        ("scale", (float("inf"),), "0.001 to 1000"),
         ("decoder", (0.9,), "Leave the values out"),
+        ("colour", None, "length, n, k, scale, decoder"),
     ],
 )
 def test_values_out_of_range_are_refused_with_what_is_allowed(run: Run, over: Any, values: Any, allowed: str) -> None:
     with pytest.raises(InputError, match=allowed):
         sweep_run(run, over, values)
+
+
+def test_seeds_out_of_range_are_refused(run: Run) -> None:
+    with pytest.raises(InputError, match="from 1 to 1000"):
+        sweep_run(run, "k", (4,), seeds=0)
+    with pytest.raises(InputError, match=f"1 to {SEEDS} seeds"):
+        sweep_run(run, "scale", seeds=SEEDS + 1)
+
+
+def test_a_run_without_features_cannot_be_clustered_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Run, "features", lambda self, source: None)
+    for over in ("k", "n"):
+        with pytest.raises(InputError, match="were not stored"):
+            sweep_run(run, over)
+
+
+def test_default_values_are_halved_from_the_top() -> None:
+    assert halved(512, 20, 6) == (32, 64, 128, 256, 512)
+    assert halved(1024, 8, 6) == (32, 64, 128, 256, 512, 1024)
+    assert halved(5, 8, 6) == (5,)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.experiments.robustness.frozen import freeze_clusters
-from mauve_core.experiments.robustness.text_space import TextSpace, cosine_distance
+from mauve_core.experiments.robustness.text_space import SharedEncoder, TextSpace, cosine_distance
 from mauve_core.store import Run
 from tests.synthetic import make_run
+from tests.tiny_models import make_gpt2
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +58,28 @@ def test_a_text_can_be_left_out(space: TextSpace, features: dict[str, np.ndarray
     assert len(rest) == 3
     assert 4 not in [item.row for item in rest]
     assert len(space.nearest(vector, HUMAN, 10**6, exclude=(HUMAN, 4))) == len(features[HUMAN]) - 1
+
+
+def test_the_usual_distance_is_the_median_of_the_nearest(space: TextSpace, features: dict[str, np.ndarray]) -> None:
+    rows = features[HUMAN].astype(np.float64)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    distances = 1 - unit @ unit.T
+    np.fill_diagonal(distances, np.inf)
+    assert space.usual_distance() == pytest.approx(np.median(distances.min(axis=1)), abs=1e-6)
+
+
+def test_cosine_distance() -> None:
+    one, other = np.array([1, 0], np.float32), np.array([0, 3], np.float32)
+    assert cosine_distance(one, one) == 0
+    assert cosine_distance(one, other) == pytest.approx(1)
+    assert cosine_distance(one, -one) == pytest.approx(2)
+
+
+def test_the_shared_encoder_says_what_was_read(tmp_path) -> None:
+    encoder = SharedEncoder(EncoderConfig(str(make_gpt2(tmp_path / "tiny")), max_tokens=5))
+    assert not encoder.loaded
+    short, long = encoder.encode("The fox."), encoder.encode("The quick brown fox jumps over the lazy dog.")
+    assert encoder.loaded
+    assert (short.cut, long.cut, long.tokens) == (False, True, 5)
+    assert np.array_equal(short.vector, encoder.encode("The fox.").vector)
+    assert not np.array_equal(short.vector, long.vector)

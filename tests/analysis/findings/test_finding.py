@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.amounts import amounts_of
+from mauve_core.analysis.findings.amounts import amounts_of, syllables, valences
 from mauve_core.analysis.findings.finding import Finding, find
-from mauve_core.analysis.findings.marks import MARKS
+from mauve_core.analysis.findings.marks import MARKS, sentences
 from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.errors import InputError
 
@@ -44,6 +44,7 @@ def every(found: tuple[Finding, ...]) -> list[Finding]:
 
 PLANTED = {
     ("loop", "more"): lambda text: f"{text} and on and on",
+    ("cut off", "more"): lambda text: text[:-1],
     ("list", "more"): lambda text: "- " + text.replace(". ", ".\n- "),
     ("articles", "less"): lambda text: text.replace(" the ", " ").replace(" a ", " ").replace(" an ", " "),
     ("length", "more"): lambda text: f"{text} {text[::-1]}",
@@ -81,6 +82,15 @@ def test_the_texts_shown_meet_the_condition():
     assert lack.texts == loop.texts
 
 
+def test_of_amounts_the_texts_that_show_the_difference_are_counted():
+    human, model = texts_of(150, 1), [text.replace(" the ", " ").replace(" a ", " ") for text in texts_of(150, 2)]
+    model = [text.replace("The ", "").replace("A ", "").replace(" an ", " ") for text in model]
+    (articles,) = [each for each in every(between(human, model)) if each.kind == "articles"]
+    assert (articles.direction, articles.shown_by) == ("less", "model")
+    assert articles.share_model > 0.8 > 0.5 > articles.share_human
+    assert "have at most" in articles.sentence
+
+
 def test_what_suggests_is_not_tested(monkeypatch):
     """A difference that only the suggesting texts have is no finding, however clear it is there."""
     human, model = texts_of(150, 1), texts_of(150, 2)
@@ -116,6 +126,12 @@ def test_clusters_that_one_side_prefers_are_told():
     sides = Sides("m", (*human, *model), 150, None, labels, ("rivers", "stones", "gardens"))
     told = {(each.condition, each.direction) for each in every(find(sides)) if each.kind == "topic"}
     assert told == {("are in cluster rivers · 0", "more"), ("are in cluster stones · 1", "less")}
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0, -1, 2])
+def test_a_rate_out_of_range_is_refused(q):
+    with pytest.raises(InputError, match="false discovery rate"):
+        between(texts_of(30, 1), texts_of(30, 2), q=q)
 
 
 def test_too_few_texts_are_refused():
@@ -191,6 +207,27 @@ def test_amounts_are_those_counted_by_hand():
     assert found["ease"] == pytest.approx([206.835 - 1.015 * 4 - 84.6, 206.835 - 1.015 * 2 - 84.6])
 
 
+def test_words_of_tone_and_tense_and_adverbs_are_counted():
+    (text,) = ["She was happily wrong, and he is a terrible, lovely, ugly fly."]
+    found = {key: values[0] for key, values in amounts_of([text]).items()}
+    assert valences()["lovely"] > 0 > valences()["terrible"]
+    assert found["positive"] == 2 / 12  # happily, lovely
+    assert found["negative"] == 3 / 12  # wrong, terrible, ugly
+    assert found["past"] == 1 / 2
+    assert found["adverbs"] == 2 / 12
+
+
+@pytest.mark.parametrize(
+    ("word", "count"), [("the", 1), ("table", 2), ("made", 1), ("reality", 3), ("rhythm", 1), ("1999", 1), ("agree", 2)]
+)
+def test_syllables_are_groups_of_vowels(word, count):
+    assert syllables(word) == count
+
+
+def test_sentences_are_told_by_their_ends_and_lines():
+    assert sentences("One two.  Three\nfour? (Five!)") == ["one two.", "three", "four?", "(five!", ")"]
+
+
 def test_a_finding_that_a_larger_one_explains_says_so():
     """Most of the model's texts hedge, and some of those also ask; a list that comes by itself is not explained."""
     rng = np.random.default_rng(0)
@@ -208,6 +245,21 @@ def test_a_finding_that_a_larger_one_explains_says_so():
     assert "are left among texts alike in that" in found["question"].explained
     assert not found["list"].explained_by
     assert not found["list"].explained
+
+
+def test_masks_are_of_the_texts_that_meet_the_condition():
+    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
+    model[7] = human[0]
+    (loop,) = [each for each in every(between(human, model)) if each.kind == "loop"]
+    of_human, of_model = finding.masks(loop, 120, 120)
+    assert not of_human.any()
+    assert np.flatnonzero(~of_model).tolist() == [7]
+
+
+def test_the_tested_texts_are_counted():
+    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(150, 2)]
+    (loop,) = [each for each in every(between(human, model)) if each.kind == "loop"]
+    assert (loop.tested_human, loop.tested_model) == (72, 90)  # 60% of either side
 
 
 def test_texts_that_are_all_alike_differ_in_nothing():

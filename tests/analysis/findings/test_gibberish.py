@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from mauve_core.analysis.findings.gibberish import ROW, new_orders, rarest_rows
+from mauve_core.analysis.findings.finding import find
+from mauve_core.analysis.findings.gibberish import ROW, garbled, new_orders, new_spellings, rarest_rows
+from mauve_core.analysis.findings.sides import Sides
 from tests.analysis.findings.test_finding import between, every, texts_of
 
 
@@ -45,6 +47,20 @@ def test_rarity_is_the_mean_of_the_rarest_row():
     assert found[4] == pytest.approx(in_none)
 
 
+def test_orders_are_those_of_common_words_alone():
+    words = [["a", "b", "a"], ["a", "b", "x"], ["b", "b", "y"], ["a", "b", "b"], ["a", "z"]]
+    found = new_orders(words, np.array([True, True, False, False, False]))
+    assert found[:4].tolist() == [0.5, 0.0, 1.0, 0.5]  # b a is in no other; b x has a word that is in no other; b b
+    assert math.isnan(found[4])
+
+
+def test_spellings_are_those_of_words_of_letters():
+    words = [["cat", "cot", "1999"], ["cat"], ["cta", "cat"], ["1999"]]
+    found = new_spellings(words, np.array([True, True, False, False]))
+    assert found[:3].tolist() == [0.5, 0.0, 0.5]
+    assert math.isnan(found[3])
+
+
 @pytest.mark.parametrize("share", [1.0, 0.35])
 def test_gibberish_is_found_and_comes_first(share):
     rng = np.random.default_rng(0)
@@ -79,3 +95,18 @@ def test_the_reference_favours_neither_side() -> None:
         gaps.append([np.nanmean(each[of_model & ~suggesting]) - np.nanmean(each[~of_model]) for each in values])
     mean, error = np.mean(gaps, axis=0), np.std(gaps, axis=0) / math.sqrt(len(gaps))
     assert (np.abs(mean) < 4 * error).all()
+
+
+def test_a_reference_text_does_not_count_for_itself():
+    """Else the human texts that suggest limits would look more usual than those that are tested."""
+    texts = [scrambled(text, np.random.default_rng(index)) for index, text in enumerate(texts_of(100, 1))]
+    reference = np.arange(100) < 40
+    found = rarest_rows([text.split() for text in texts], reference)
+    assert found[reference].mean() == pytest.approx(found[~reference].mean(), abs=0.1)
+
+
+def test_texts_without_words_are_measured_as_nothing():
+    texts = ("...", "", "!") * 20
+    has = [each.has for each in garbled(texts, np.arange(60) >= 30, np.arange(60) % 2 == 0)]
+    assert not np.any(has)
+    assert find(Sides("m", texts, 30)) == ()

@@ -71,3 +71,15 @@ def test_the_mean_over_partitions():
     assert both.after == pytest.approx(np.mean([each.after for each in alone]))
     assert both.random == pytest.approx(np.mean([each.random for each in alone]))
     assert both.clusters == alone[0].clusters
+
+
+@pytest.mark.parametrize("with_it", [0, 400, 399])
+def test_weights_that_cannot_do_it_give_no_result(with_it):
+    """All texts have it, or none, or one is left that would stand for nine tenths of all."""
+    parts, human, _ = planted()
+    assert held_equal([parts], SIDES, human, np.arange(400) < with_it, 0) is None
+
+
+def test_without_a_gap_there_is_nothing_to_take_away():
+    same = partition(np.zeros(100, int), np.zeros(100, int), 1)
+    assert held_equal([same], SIDES, np.arange(100) < 20, np.arange(100) < 40, 0) is None

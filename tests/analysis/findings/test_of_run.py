@@ -58,6 +58,11 @@ def test_the_command_prints_sentences_and_json(run: Run, capsys: pytest.CaptureF
     assert capsys.readouterr().out.startswith("## collapsed\n\n1. ")
 
 
+def test_a_candidate_takes_the_place_of_the_human_texts(run: Run) -> None:
+    sides = sides_of(run, "collapsed", "close")
+    assert sides.texts == (*run.corpora["close"].texts, *run.corpora["collapsed"].texts)
+
+
 def test_findings_are_held_equal_in_the_partitions_of_the_run(run: Run) -> None:
     found = [each for each in run_findings(run, "collapsed") if each.held_equal is not None]
     assert found

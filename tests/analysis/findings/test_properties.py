@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -88,6 +90,17 @@ def test_what_does_not_vary_is_not_tested(monkeypatch: pytest.MonkeyPatch) -> No
     )
     find(sides)
     assert numbers == [len(sides.measured) - 2]
+
+
+def test_images_all_alike_differ_in_nothing() -> None:
+    same = {name: np.full(N, 0.5) for name in kind_of("image").properties}
+    assert find(sides_of(same, same)) == ()
+
+
+def test_of_texts_nothing_is_measured_and_of_images_no_words_are_counted() -> None:
+    human, model = drawn(1), drawn(2)
+    sides = replace(sides_of(human, model), texts=("bright",) * N + ("dark, perhaps?",) * N)
+    assert find(sides) == ()
 
 
 def test_items_without_a_property_do_not_count_in_its_means() -> None:

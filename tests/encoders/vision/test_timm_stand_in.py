@@ -99,16 +99,38 @@ def test_features_are_what_the_head_is_given(folder: Path) -> None:
     ("changed", "match"),
     [
         ({"architecture": "hf-hub:someone/net"}, "timm 0 does not know the architecture 'hf-hub:someone/net'"),
+        ({"input_size": [1, SIDE, SIDE]}, r"does not take color images.*1 channels"),
         ({"input_size": [3, 5000, SIDE]}, "from 1 to 4,096 pixels"),
+        ({"input_size": [3, 0, SIDE]}, "from 1 to 4,096 pixels"),
+        ({"input_size": [3, SIDE]}, "three whole numbers"),
         ({"input_size": [3, "24", SIDE]}, "three whole numbers"),
+        ({"crop_pct": 1e-3}, "from 1 to 4,096 pixels"),
         ({"crop_pct": float("nan")}, "from 1 to 4,096 pixels"),
+        ({"crop_pct": "all"}, "three whole numbers, a number"),
         ({"pooled": False}, r"no one vector for an image.*8 x 7 x 7 numbers"),
         ({"width": 2_000_000}, "declares more parameters than its weights hold"),
         ({"depths": [20_000]}, "depths = 20,000 is more than any model has"),
+        ({"width": 9}, "size mismatch"),
         ({"read": False}, "none was read"),
     ],
 )
 def test_a_configuration_that_cannot_be_used_is_refused(folder: Path, changed: dict[str, Any], match: str) -> None:
     write(folder, **changed)
     with pytest.raises((InputError, ModelUnavailableError), match=match):
+        opened(str(folder))
+
+
+def test_a_weight_that_is_not_in_the_file_is_named(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    del weights["stem.1.bias"]
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(ModelUnavailableError, match=r"do not match config\.json; missing 1: stem\.1\.bias"):
+        opened(str(folder))
+
+
+def test_weights_of_whole_numbers_are_refused_and_counters_are_not(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    assert not weights["stem.1.num_batches_tracked"].is_floating_point()
+    save_file({**weights, "fc.weight": weights["fc.weight"].to(torch.int8)}, folder / "model.safetensors")
+    with pytest.raises(ModelUnavailableError, match=r"fc\.weight.*whole numbers"):
         opened(str(folder))

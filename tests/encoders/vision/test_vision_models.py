@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import ModelUnavailableError
-from mauve_core.encoders.catalogue import EFFICIENTNET, VISION, ModelIdentity, identify
-from mauve_core.encoders.vision import VisionModel, open_vision_model, pixels, transformers_vision
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, VISION, ModelIdentity, identify
+from mauve_core.encoders.opening import language_model
+from mauve_core.encoders.vision import (
+    VisionModel,
+    is_vision_model,
+    open_vision_model,
+    pixels,
+    transformers_vision,
+    vision_recipe,
+)
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -35,6 +43,15 @@ def opened(name: str) -> VisionModel:
 
 def encoded(model: VisionModel, found: list[Image.Image]) -> NDArray[np.float32]:
     return model.run(np.stack([model.prepare(each) for each in found]))
+
+
+def test_pixels_of_one_color_are_that_color_without_edges() -> None:
+    found = pixels.features(Image.new("RGB", (40, 30), (255, 0, 0)))
+    assert found.shape == (pixels.WIDTH,)
+    picture, colors, edges = np.split(found, [256, 352])
+    np.testing.assert_allclose(picture * 16, 0.299, atol=1e-6)
+    np.testing.assert_allclose(colors.reshape(16, 6) * np.sqrt(96), [[1, 0, 0, 0, 0, 0]] * 16, atol=1e-6)
+    assert not edges.any()
 
 
 def test_pixels_see_the_direction_of_stripes() -> None:
@@ -89,10 +106,10 @@ def plain(kind: str, model: Any, values: Any) -> Any:
     return output.last_hidden_state[:, 0] if kind in ("vit", "dinov2") else output.pooler_output
 
 
-TOWERS = ["dinov3", "siglip tower", "clip tower, projected"]
+TOWERS = ["dinov3", "dinov3 of convolutions", "siglip tower", "clip tower", "clip tower, projected"]
 
 
-@pytest.fixture(params=["vit", "dinov2", "clip", "convnext", *TOWERS])
+@pytest.fixture(params=["vit", "beit", "dinov2", "clip", "convnext", *TOWERS])
 def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Any, Path]:
     model = small(request.param).eval()
     model.save_pretrained(tmp_path)
@@ -139,12 +156,56 @@ def test_passes_compute_in_the_precision_that_was_asked_for(
     assert asked == [(products, "cpu")]
 
 
+def test_a_model_says_whether_it_takes_images(saved: tuple[str, Any, Path], tmp_path: Path) -> None:
+    assert is_vision_model(identify(str(saved[2])))
+    assert is_vision_model(identify(PIXELS))
+    text = tmp_path / "text"
+    transformers.BertModel(
+        transformers.BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)
+    ).save_pretrained(text)
+    assert not is_vision_model(identify(str(text)))
+
+
+def test_the_recipe_follows_the_processor(saved: tuple[str, Any, Path]) -> None:
+    identity, path = identify(str(saved[2])), saved[2] / "preprocessor_config.json"
+    before = vision_recipe(identity)
+    path.write_text(path.read_text().replace("0.5", "0.6"))
+    assert vision_recipe(identity) != before
+    path.unlink()
+    with pytest.raises(ModelUnavailableError, match=r"has no preprocessor_config\.json"):
+        vision_recipe(identity)
+
+
+def test_a_masked_autoencoder_is_refused(tmp_path: Path) -> None:
+    config = transformers.ViTMAEConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, image_size=SIDE, patch_size=8,
+        decoder_hidden_size=16, decoder_num_hidden_layers=1, decoder_num_attention_heads=2,
+    )  # fmt: skip
+    transformers.ViTMAEModel(config).save_pretrained(tmp_path)
+    assert not is_vision_model(identify(str(tmp_path)))
+
+
+def test_classical_features_have_one_precision() -> None:
+    with pytest.raises(InputError, match=r"one precision.*float32.*bfloat16"):
+        open_vision_model(EncoderConfig(model=PIXELS, dtype="bfloat16"), identify(PIXELS), "cpu")
+
+
 @pytest.mark.parametrize("content", [b"no weights", b"another"])
 def test_damaged_weights_of_the_small_network_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "w.pth").write_bytes(content)
     identity = ModelIdentity(EFFICIENTNET, "package", str(tmp_path / "w.pth"), "0")
     with pytest.raises(ModelUnavailableError, match="damaged"):
         open_vision_model(EncoderConfig(model=EFFICIENTNET), identity, "cpu")
+
+
+def test_another_pooling_is_refused() -> None:
+    with pytest.raises(InputError, match="pooling does not apply to images"):
+        vision_recipe(identify(PIXELS), "mean")
+
+
+def test_a_model_of_images_is_refused_for_texts() -> None:
+    with pytest.raises(InputError, match="encodes images, not texts"):
+        language_model(PIXELS, None)
 
 
 @pytest.mark.skipif(VISION[EFFICIENTNET].locate() is None, reason="its package is not installed")

@@ -80,6 +80,15 @@ def test_only_what_an_encoder_reads_moves_its_texts(run: Run) -> None:
     assert from_json(PositionTable, dataclass_to_json(table)) == table
 
 
+def test_fewer_texts_are_drawn_at_random(run: Run) -> None:
+    table = table_of(run, texts=80)
+    assert (table.n, table.settings["human_texts"]) == (40, 80)
+    rows, split = positions._drawn(run, 80)
+    assert len(set(rows.tolist())) == 80
+    assert rows.tolist() != list(range(80))
+    assert sorted([*split.reference, *split.comparison]) == rows.tolist()
+
+
 def test_the_sentence_names_both_kinds() -> None:
     table = position_example()
     words = positions_in_words(table)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from mauve_core.__main__ import main
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.encoders import encoders_run, parse_encoder, references, stored_encoders
+from mauve_core.encoders import word_vectors
+from mauve_core.experiments.encoders import encoders_run, parse_encoder, references, stored_encoders, written
+from mauve_core.experiments.encoders.request import encoder_titles, with_absolute_path
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan, rank
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.tables import mean_and_spread, standings
 from mauve_core.store import RunStore
+from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.word_files import by_chance, by_topic
 
@@ -88,6 +94,124 @@ def test_encoders_that_see_topics_agree_and_one_that_does_not_differs(run, topic
     own, by_topics, _ = encoders_run(run, [parse_encoder(str(topics)), parse_encoder(str(chance))]).results
     assert list(own.ranks("mauve")) == list(by_topics.ranks("mauve")) == list(NAMES)
     assert by_topics.scores["collapsed"]["mauve"].high < by_topics.scores["close"]["mauve"].low
+
+
+@pytest.mark.trial
+def test_a_run_with_an_encoder_has_its_own_row_once(own_home, topics, chance):
+    human, candidates, _ = make_comparison_inputs(40)
+    config = CompareConfig(
+        EncoderConfig(str(topics), max_tokens=12), ScoreConfig(seeds=1, bootstrap=100), projection=False
+    )
+    comparison = compare(human, candidates, config)
+    run = RunStore().save("encoded", comparison, {HUMAN: human, **candidates})
+    own = config.encoder
+    table = encoders_run(run, [parse_encoder(str(topics), own), parse_encoder(str(chance), own)])
+    assert [each.encoder for each in table.results] == [own, EncoderConfig(str(chance), max_tokens=12)]
+    assert table.results[0].cut == table.results[1].cut == 4 * 40
+    assert table.results[0].tokens_median == 12
+    with pytest.raises(InputError, match="besides the run's own"):
+        encoders_run(run, [own])
+
+
+@pytest.mark.trial
+def test_stopped_work_does_not_encode_again(run, topics, chance, monkeypatch):
+    encoded = []
+    encode = word_vectors.WordEncoder.encode
+
+    def counted(self, texts, config, *rest):
+        encoded.append(config.model)
+        return encode(self, texts, config, *rest)
+
+    monkeypatch.setattr(word_vectors.WordEncoder, "encode", counted)
+    task = CompareEncodersTask(run.id, (str(topics), str(chance)))
+
+    def stop(stage, done, total):
+        if stage.startswith("chance.vec: clustering"):
+            raise CancelledError("stopped")
+
+    with pytest.raises(CancelledError):
+        task.compute(stop)
+    assert stored_encoders(run) is None
+    assert encoded == [str(topics)] * 4 + [str(chance)] * 4
+    table = task.compute()
+    assert len(encoded) == 8
+    assert stored_encoders(run) == table
+    assert task.compute().results == table.results
+
+
+@pytest.mark.trial
+def test_an_encoder_that_cannot_read_the_texts_is_left_out_and_named(run, topics, tmp_path):
+    foreign = tmp_path / "foreign.txt"
+    foreign.write_text("zebra 1.0 2.0\nokapi 2.0 1.0\n")
+    encoders = [parse_encoder(str(foreign)), parse_encoder(str(topics))]
+    table = encoders_run(run, encoders)
+    assert [each.encoder for each in table.results] == [None, encoders[1]]
+    assert len(table.notes) == 1
+    assert table.notes[0].startswith("foreign.txt is left out: ")
+    with pytest.raises(InputError, match="no vector for any word"):
+        encoders_run(run, encoders[:1])
+
+
+@pytest.mark.trial
+def test_duplicates_are_refused(run, topics):
+    with pytest.raises(InputError, match="no duplicates"):
+        encoders_run(run, [parse_encoder(str(topics))] * 2)
+    with pytest.raises(InputError, match="no duplicates"):
+        CompareEncodersTask(run.id, ("minilm", "minilm:layer=-1"))
+    with pytest.raises(InputError, match="no duplicates"):  # on a CPU, "auto" is float32
+        encoders_run(run, [EncoderConfig("minilm", dtype="auto"), EncoderConfig("minilm")], device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("minilm", EncoderConfig("minilm", max_tokens=160)),
+        ("smollm2-135m:pooling=mean,layer=0", EncoderConfig("smollm2-135m", pooling="mean", layer=0, max_tokens=160)),
+        ("gpt2:max_tokens=9,with_prompt=yes", EncoderConfig("gpt2", max_tokens=9, with_prompt=True)),
+        ("gpt2:revision=abc,dtype=float32", EncoderConfig("gpt2", revision="abc", max_tokens=160)),
+        ("/a:b/model", EncoderConfig("/a:b/model", max_tokens=160)),
+        ("/a:b/model:layer=-2", EncoderConfig("/a:b/model", layer=-2, max_tokens=160)),
+    ],
+)
+def test_an_encoder_is_read_and_written_back(spec, expected):
+    own = EncoderConfig("smollm2-135m", pooling="last", layer=4, max_tokens=160)
+    assert parse_encoder(spec, own) == expected
+    assert parse_encoder(written(expected, own), own) == expected
+    assert len(written(expected, own)) <= len(spec)
+
+
+def test_precision_is_the_runs_own_but_for_word_vectors():
+    own = EncoderConfig("gpt2", dtype="bfloat16", with_prompt=True)
+    assert parse_encoder("minilm", own) == EncoderConfig("minilm", dtype="bfloat16", with_prompt=True)
+    assert parse_encoder("glove.txt", own) == EncoderConfig("glove.txt", with_prompt=True)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["gpt2:size=3", "gpt2:layer=1,layer=2", "gpt2:layer=x", "gpt2:pooling=max", "gpt2:with_prompt=1", "", ":layer=1"],
+)
+def test_what_is_no_encoder_is_refused(spec):
+    with pytest.raises(InputError):
+        parse_encoder(spec)
+
+
+def test_titles_differ_wherever_encoders_do():
+    own = EncoderConfig("/models/gpt2", max_tokens=64)
+    others = [dataclasses.replace(own, **changes) for changes in (
+        {"pooling": "mean"}, {"layer": 0}, {"max_tokens": 9}, {"with_prompt": True}, {"model": "/other/gpt2"}
+    )]  # fmt: skip
+    assert encoder_titles([own, *others]) == (
+        "/models/gpt2", "gpt2 · mean", "gpt2 · layer 0", "gpt2 · max tokens 9", "gpt2 · with prompt yes",
+        "/other/gpt2",
+    )  # fmt: skip
+    assert encoder_titles([None, EncoderConfig("minilm")]) == ("features given", "minilm")
+
+
+def test_only_what_exists_is_made_absolute(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "minilm").mkdir()
+    assert with_absolute_path("minilm") == "minilm"
+    assert with_absolute_path("gone.txt:max_tokens=3") == "gone.txt:max_tokens=3"
 
 
 # Measures and people

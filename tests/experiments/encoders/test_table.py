@@ -43,6 +43,12 @@ def test_agreement_is_spearmans_correlation_of_every_two_encoders(score):
     assert np.isnan(found[:, 2]).all()
 
 
+def test_two_candidates_have_no_correlation():
+    table = EncoderTable((result_of("x", {"a": 0.1, "b": 0.2}), result_of("y", {"a": 0.2, "b": 0.1})))
+    assert np.isnan(table.agreement("mauve")).all()
+    assert len(table.reversals("mauve", 0, 1)) == 1
+
+
 @pytest.mark.parametrize("score", SCORES)
 def test_reversals_are_the_pairs_in_opposite_orders(score):
     table = example()
@@ -69,6 +75,13 @@ def test_what_only_one_encoder_tells_apart_is_no_contradiction():
     found = EncoderTable((first, only_ours)).reversals("mauve", 0, 1)
     assert Reversal("a", "d", told_apart=False) in found
     assert not any(each.told_apart for each in found)
+
+
+def test_ranks_are_shared_unless_the_first_of_a_group_is_told_apart():
+    first = example().results[0]
+    assert first.ranks("mauve") == {"a": (1, True), "b": (1, True), "c": (3, True), "d": (3, True)}
+    # The closest by the frontier integral has the smallest value.
+    assert list(first.ranks("frontier_integral")) == ["d", "c", "b", "a"]
 
 
 def test_a_significant_difference_of_opposite_signs_tells_nothing_apart():

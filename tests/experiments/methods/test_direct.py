@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
+from itertools import product
+
 import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model
-from mauve_core.experiments.methods import Method, Models, methods_run
-from mauve_core.experiments.methods.direct import Likelihoods
+from mauve_core.experiments.methods import Method, Models, direct, methods_run
+from mauve_core.experiments.methods.direct import Likelihoods, log_likelihoods
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios, ratio_atoms
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
+from tests.experiments.methods import plain_table
 from tests.experiments.methods.plain_estimators import mauve
 from tests.tiny_models import make_gpt2
 
@@ -110,3 +116,40 @@ def test_one_model_on_both_sides_tells_nothing_apart(run, folders):
             assert score.value == pytest.approx(1.0, abs=1e-12)
     for score in table.results[1].scores.values():
         assert score.value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_texts_are_read_to_their_end_or_refused(folders):
+    long = collection_of(corpus("long", 0, words=60), "long")
+    with pytest.raises(InputError, match=f"{N} of {N} texts of 'long' are longer"):
+        log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], long)
+
+
+def test_a_first_token_that_no_model_scores_is_refused(folders, monkeypatch):
+    class Nothing:
+        bos_token_id = eos_token_id = None
+
+    monkeypatch.setattr(direct, "load_tokenizer", lambda _: Nothing)
+    bare = collection_of(corpus_from_texts(["rain"], name="bare"), "bare")
+    with pytest.raises(InputError, match="no token to put before a text"):
+        log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], bare)
+    prompted = collection_of(corpus("p", 0), "p")
+    assert log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], prompted).shape == (N,)
+
+
+def test_a_table_by_loops_has_direct_estimation_by_every_expectation(run, folders, monkeypatch):
+    monkeypatch.setattr(plain_table, "NAMES", ())
+    models = {"human_model": folders[0], "candidate_model": folders[1]}
+    options = Namespace(**models, candidates=[], seed=3, direct_texts=20)
+    rows, *_ = plain_table.table(run, options).partition("\n\n")
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows.splitlines()[2:]]
+    candidates = [each.name for each in run.comparison.candidates]
+    assert {(row[0], row[3]) for row in cells} == set(product(candidates, ("union", "own")))
+    for sides, texts, _, expectation, value, twin, _ in cells:
+        chosen = np.random.default_rng(3).permutation(N)[:20]
+        ratios = Likelihoods(
+            Models(*folders),
+            {name: collection_of(run.corpora[name], name).take(chosen) for name in (HUMAN, sides)},
+        ).ratios(sides)
+        expected = mauve(ratios.at_p.tolist(), ratios.at_q.tolist(), expectation, 0.5)
+        assert texts == "20 and 20"
+        assert value == twin == f"{expected:.6f}"

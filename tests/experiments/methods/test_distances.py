@@ -7,14 +7,14 @@ import pytest
 from numpy.random import SeedSequence
 
 from mauve_core.base.config import ScoreConfig
-from mauve_core.experiments.methods import Method
+from mauve_core.experiments.methods import Method, distances
 from mauve_core.experiments.methods.fitting import fit
 from mauve_core.experiments.methods.sides import Sides
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, trapezoid_area
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.transport.costs import quantised_cost
+from mauve_core.numerics.transport.costs import frechet_cost, quantised_cost
 
 FRONTIERS = ("transport-linear", "transport-barycentric")
 GROUPS = 5
@@ -78,6 +78,16 @@ def test_areas_are_those_of_a_plain_twin_also_without_a_group(name, scale):
     assert fit(name, sides(0.4), seed).left_out(method) is None
 
 
+def test_the_linear_frontier_has_no_spread_over_texts_between_many_clusters(monkeypatch):
+    monkeypatch.setattr(distances, "SPREAD_LIMIT", 9)
+    given = sides(0.4, groups=GROUPS)
+    linear, barycentric = (fit(name, given, SeedSequence(1)) for name in FRONTIERS)
+    assert linear.left_out(Method("transport-linear")) is None
+    assert "no spread over texts: more than 9 clusters" in linear.notes[0]
+    assert barycentric.left_out(Method("transport-barycentric")).shape == (GROUPS,)
+    assert "10 clusters" in barycentric.notes[0]
+
+
 @pytest.mark.parametrize("name", ["transport", "frechet"])
 def test_a_distance_without_a_group_is_that_of_the_other_texts(name):
     given = sides(0.4, 90, 70, groups=GROUPS)
@@ -88,3 +98,51 @@ def test_a_distance_without_a_group_is_that_of_the_other_texts(name):
         alone.append(fit(name, part, SeedSequence(2)).value(Method(name)))
     assert found == pytest.approx(alone, rel=1e-9)
     assert len(set(alone)) == GROUPS
+
+
+def test_the_frechet_limit_has_the_frechet_distances_groups():
+    given, method = sides(0.4, 90, 70, groups=GROUPS), Method("frechet-limit")
+    found, plain = fit("frechet-limit", given, SeedSequence(2)), fit("frechet", given, SeedSequence(2))
+    without, at_n = plain.left_out(Method("frechet")), plain.value(Method("frechet"))
+    # Groups are equal but for one text, so that the line through n and four fifths of n ends here.
+    assert found.value(method) == pytest.approx(5 * at_n - 4 * without.mean(), rel=1e-6)
+    assert found.value(method) < at_n
+    assert found.left_out(method) - found.value(method) == pytest.approx(without - at_n)
+    assert found.caveats == ()
+    assert method.bounds[0] == -np.inf
+
+
+@pytest.mark.parametrize(("width", "says"), [(1, "does not fall as 1/n yet"), (40, "300 features, the Fréchet")])
+def test_the_frechet_limit_says_where_texts_are_too_few(width, says):
+    """Where one axis is wide, chance is too large to tell whether the distance falls as 1/n."""
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(60, 300)).astype(np.float32) for _ in range(2))
+    x[:, 0] *= width
+    y[:, 0] *= width
+    halves = Sides(x, y, (), ScoreConfig(k=10), lambda: ([], []))
+    found = fit("frechet-limit", halves, SeedSequence(2))
+    assert found.left_out(Method("frechet-limit")) is None
+    (caveat,) = found.caveats
+    assert caveat.startswith("with 60 on a side")
+    assert says in caveat
+
+
+def test_both_frechet_estimators_share_their_distances(monkeypatch):
+    computed = []
+
+    def counting(*samples):
+        computed.append(len(samples[0]))
+        return frechet_cost(*samples)
+
+    for module in ("mauve_core.experiments.methods.sides", "mauve_core.numerics.statistics.frechet_limit"):
+        monkeypatch.setattr(f"{module}.frechet_cost", counting)
+    given = sides(0.4, 90, 70, groups=GROUPS)
+    apart = fit("frechet", sides(0.4, 90, 70, groups=GROUPS), SeedSequence(2))
+    expected = apart.left_out(Method("frechet"))
+    alone = len(computed)
+    limit, found = fit("frechet-limit", given, SeedSequence(2)), fit("frechet", given, SeedSequence(2))
+    np.testing.assert_array_equal(found.left_out(Method("frechet")), expected)
+    assert found.value(Method("frechet")) == apart.value(Method("frechet"))
+    assert limit.value(Method("frechet-limit")) < found.value(Method("frechet"))
+    assert alone == 1 + GROUPS
+    assert len(computed) == alone + alone + 2  # the limit's own halves

@@ -41,7 +41,7 @@ def test_estimators_on_the_same_sides_project_once_and_lose_no_digit(monkeypatch
     assert len(projections) == 1 + GROUPS
 
 
-@pytest.mark.parametrize("name", ["knn", "gaussian"])
+@pytest.mark.parametrize("name", ["knn", "kde", "gaussian"])
 def test_without_a_group_an_estimator_has_the_value_of_the_other_texts(name):
     given = sides()
     _, values = found(name, given, 3)

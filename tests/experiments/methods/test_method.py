@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from mauve_core.base.config import ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.methods import ESTIMATORS, SUMMARIES, Method, parse_method
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, parse_method
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, mauve
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
 from mauve_core.numerics.ratios.log_ratios import LogRatios
@@ -20,23 +21,70 @@ P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
 
 
 @pytest.mark.parametrize(
+    "spec",
+    [
+        "kmeans",
+        "knn:divergence=chi2",
+        "kmeans:summary=mid,smoothing=good-turing",
+        "gaussian:scale=2.5",
+        "kmeans:correction=bootstrap",
+        "lattice:summary=frontier-integral,correction=bootstrap",
+        "drmm:scale=2,correction=bootstrap",
+        "knn:expectation=other",
+        "kde:divergence=chi2,summary=mid,expectation=other",
+        "direct:expectation=own",
+        "frechet",
+        "mmd",
+        "transport-linear",
+        "transport-barycentric:scale=2",
+    ],
+)
+def test_a_method_is_read_as_it_is_written(spec):
+    assert parse_method(spec).spec == spec
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_can_be_written_and_read(name):
+    methods = PRESETS[name]
+    assert len(set(methods)) == len(methods) >= 3
+    assert [parse_method(method.spec) for method in methods] == list(methods)
+    assert len({method.title for method in methods}) == len(methods)
+
+
+@pytest.mark.parametrize(
     ("spec", "message"),
     [
         ("nonsense", "No estimator of that name"),
         ("kmeans:summary=nonsense", "No summary of that name"),
+        ("kmeans:divergence=nonsense", "Unknown generator"),
+        ("kmeans:smoothing=nonsense", "Unknown smoothing"),
+        ("kmeans:nonsense=1", "cannot be read"),
         ("kmeans:scale=1,scale=2", "cannot be read"),
+        ("kmeans:scale=many", "not a number"),
         ("kmeans:scale=-1", "0.001 to 1000"),
         ("kmeans:summary=mid,scale=3", "summary=mauve or auc"),
         ("knn:smoothing=laplace", "no bins to smooth"),
+        ("kmeans:summary=auc,divergence=chi2", "divergence itself"),
+        ("kmeans:divergence=fi-chi2-printed", "has no frontier"),
         ("knn:expectation=nonsense", "No expectation of that name"),
+        ("kmeans:expectation=other", "kmeans takes no such expectation\\. Allowed: kmeans without expectation"),
         ("drmm:expectation=other", "takes no such expectation"),
+        ("strings:expectation=other", "takes no such expectation"),
+        ("knn:expectation=own", "Allowed: union, other"),
         ("direct:expectation=other", "Allowed: union, own"),
         ("frechet:expectation=other", "takes no expectation"),
         ("direct:expectation=own,divergence=chi2", "does not go with these parts"),
+        ("direct:expectation=own,summary=frontier-integral", "does not go with these parts"),
+        ("kmeans:correction=nonsense", "No correction of that name"),
         ("knn:correction=bootstrap", "knn has no bins whose counts could be corrected"),
+        ("frechet:correction=bootstrap", "takes no correction"),
         ("kmeans:correction=bootstrap,smoothing=laplace", "smoothing=none, and summary=mauve, frontier-integral, mid"),
+        ("kmeans:correction=bootstrap,divergence=chi2", "Allowed: divergence=kl"),
         ("kmeans:correction=bootstrap,summary=auc", "Received: divergence=kl, smoothing=none, summary=auc"),
+        ("frechet:summary=mid", "takes no summary"),
         ("frechet:scale=2", "takes no scale"),
+        ("transport-linear:summary=mid,scale=2", "takes no summary\\."),
+        ("transport-linear:scale=-2", "0.001 to 1000"),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused(spec, message):
@@ -70,6 +118,25 @@ def test_a_method_is_its_summary_of_its_divergence(method, value):
     assert float(method.value(P, Q)) == pytest.approx(float(value), rel=1e-12)
 
 
+def test_every_summary_says_which_way_is_closer():
+    near = 0.9 * P + 0.1 * Q
+    for name in SUMMARIES:
+        method = Method(summary=name)
+        sign = 1 if method.higher_is_closer else -1
+        assert sign * method.value(P, near) > sign * method.value(P, Q)
+        assert method.bounds[0] <= method.value(P, Q) <= method.bounds[1]
+
+
+def test_estimators_without_a_frontier_have_no_value_on_histograms():
+    for name, kind in ESTIMATORS.items():
+        if kind.scale is not None:
+            continue
+        with pytest.raises(InputError, match="does not work on histograms"):
+            Method(name, scale=kind.own_scale).value(P, Q)
+        with pytest.raises(InputError, match="no frontier of its own") if kind.own_scale is None else nullcontext():
+            Method(name).area(displacement_frontier(0.1))
+
+
 def test_the_area_under_a_transport_frontier_grows_as_the_cost_falls():
     for scale in (None, 2.0):
         method = Method("transport-barycentric", scale=scale)
@@ -100,6 +167,14 @@ def test_expectations_agree_on_samples_that_repeat_every_atom_as_often_as_it_is_
                 assert method.ratio_value(ratios) == pytest.approx(truth, rel=1e-9), (name, expectation)
 
 
+def test_the_scale_and_the_divergence_count_with_every_expectation():
+    ratios = LogRatios(np.array([0.5, 1.0, -0.2]), np.array([-1.0, 0.3]))
+    for parts in ({"scale": 3.0}, {"divergence": "chi2"}, {"summary": "auc", "scale": 3.0}):
+        values = {Method("kde", expectation=name, **parts).ratio_value(ratios) for name in ("union", "other")}
+        plain = {Method("kde", expectation=name).ratio_value(ratios) for name in ("union", "other")}
+        assert len(values | plain) == 4
+
+
 def test_negative_means_over_a_sides_own_sample_count_as_none():
     """At weight 1/2 a mean is that of -log((1 + exp(-log ratio)) / 2): of P above 0 here, of Q below."""
     ratios = LogRatios(np.array([1.0, 2.0]), np.array([0.5]))
@@ -107,6 +182,26 @@ def test_negative_means_over_a_sides_own_sample_count_as_none():
     own = [-np.log((1 + np.exp(-log)) / 2) for log in ratios.at_p]
     assert mid == pytest.approx(np.mean(own) / 2, rel=1e-12)
     assert whole == pytest.approx(1.0, abs=1e-5)  # from (1, 0) up to (1, 1), and from there to (0, 1)
+
+
+def test_estimators_without_ratios_have_no_value_on_them():
+    with pytest.raises(InputError, match="does not work on histograms"):
+        Method("frechet").ratio_value(LogRatios(np.zeros(2), np.zeros(2)))
+
+
+def test_the_estimators_of_the_papers_are_compared_by_both_expectations():
+    found = {(method.estimator, method.expectation) for method in PRESETS["estimators"]}
+    names = ("knn", "kde", "classifier", "gaussian")
+    assert found == {("kmeans", "union"), *((name, how) for name in names for how in ("union", "other"))}
+
+
+def test_the_preset_of_iclr_has_its_five_divergences_on_clusters_and_on_strings():
+    five = ["forward-kl", "backward-kl", "exponentiated-kl", "jensen-shannon", "auc"]
+    first, *others = PRESETS["iclr"]
+    assert first == Method()
+    found = {name: [m.summary for m in others if m.estimator == name] for name in ("kmeans", "strings")}
+    assert found == {"kmeans": five, "strings": five}
+    assert {m.smoothing for m in others if m.estimator == "kmeans"} == {"laplace"}
 
 
 def test_a_corrected_method_summarizes_corrected_errors_and_nothing_else():

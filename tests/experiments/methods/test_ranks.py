@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from mauve_core.base.config import SCORES
+from mauve_core.base.errors import InputError
 from mauve_core.experiments.methods import (
+    SUMMARIES,
     Method,
     MethodResult,
     MethodScore,
@@ -16,8 +21,11 @@ from mauve_core.experiments.methods import (
     method_standings,
     methods_run,
     parse_method,
+    score_of,
 )
 from mauve_core.figures.agreement import answer
+from mauve_core.numerics.divergences.generators import GENERATORS
+from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.tables import rank_label, standings
 from mauve_core.store import Run
 from tests.synthetic import make_untold_run
@@ -73,6 +81,52 @@ def test_a_score_of_the_run_has_the_leaderboard_s_ranks_and_ties(run: Run, table
         )
     (first, *_) = method_standings(by_spec["kmeans"], table.candidates, run.comparison)
     assert (first.joined, first.as_leaderboard) == ("", True)
+
+
+def test_a_score_without_intervals_has_no_question_mark(run: Run) -> None:
+    names = [each.candidate.name for each in standings(run.comparison)]
+    bare = MethodResult(Method(), {name: MethodScore(0.5, None, None, None, None, 60) for name in names}, None, 0.0)
+    assert labels(bare, run) == on_leaderboard(run, "mauve")
+    assert set(labels(dataclasses.replace(bare, method=Method("knn")), run).values()) == {"1?", "2?", "3?"}
+
+
+def test_which_methods_are_scores_follows_from_their_values(run: Run) -> None:
+    """Every method whose value is a score of the run's histograms, or 1 minus it, whatever the histograms."""
+    rng = np.random.default_rng(3)
+    counts = rng.poisson(4, size=(2, 6, 12)) * rng.integers(0, 2, size=(2, 6, 12)) + np.eye(2, 12, dtype=int)[:, None]
+    scale = run.comparison.config.score.scale
+
+    def values(method: Method) -> np.ndarray:
+        p, q = (probabilities(side, method.smoothing) for side in counts)
+        return np.asarray(method.value(p, q))
+
+    scores = {score: values(parse_method(spec)) for spec, score in OWN.items()}
+    found = 0
+    for divergence, summary, smoothing, c in itertools.product(
+        GENERATORS, SUMMARIES, ("none", "krichevsky-trofimov", "laplace"), (None, scale, 2.0)
+    ):
+        try:
+            method = Method("kmeans", divergence, summary, smoothing, c)
+        except InputError:
+            continue
+        own = values(method)
+        same = [n for n, of in scores.items() if np.allclose(own, of, atol=1e-9) or np.allclose(own, 1 - of, atol=1e-9)]
+        assert [score_of(method, run.comparison)] == (same or [None]), method.spec
+        found += bool(same)
+    assert found >= 2 * len(SCORES)
+
+
+def test_other_clusters_and_pooled_generations_are_no_scores(run: Run) -> None:
+    assert score_of(Method("knn"), run.comparison) is None
+    assert score_of(Method(), None) is None
+    first, *rest = run.comparison.candidates
+    repeated = dataclasses.replace(first, source=dataclasses.replace(first.source, generations=2))
+    assert score_of(Method(), dataclasses.replace(run.comparison, candidates=(repeated, *rest))) is None
+    score = dataclasses.replace(run.comparison.config.score, scale=2.0)
+    other = dataclasses.replace(run.comparison, config=dataclasses.replace(run.comparison.config, score=score))
+    assert score_of(Method(), other) is None
+    assert score_of(Method(scale=2.0), other) == "mauve"
+    assert score_of(Method(summary="mid"), other) == "mid"
 
 
 def test_what_the_leaderboard_does_not_tell_apart_no_disagreement_does(run: Run, table: MethodTable) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
 from mauve_core.base.json_codec import dataclass_to_json, from_json
@@ -27,14 +29,17 @@ from mauve_core.experiments.methods import (
     score_of,
     stored_methods,
 )
+from mauve_core.experiments.methods.distances import MMD_SPLITS
 from mauve_core.experiments.methods.evaluation import TEST_STAGE, sides_of
-from mauve_core.experiments.methods.fitting import WITHOUT_HALVES
+from mauve_core.experiments.methods.fitting import WITHOUT_HALVES, fit
 from mauve_core.experiments.methods.sides import Binned
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser
 from mauve_core.numerics.resampling.bias_reduction import bias_reduced
 from mauve_core.numerics.resampling.exchange import prompt_groups
+from mauve_core.numerics.statistics.frechet_limit import FrechetLimit
+from mauve_core.numerics.statistics.mmd import mmd
 from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
 from tests.synthetic import make_run
@@ -114,6 +119,42 @@ def test_the_spread_over_texts_is_a_jackknife_on_fixed_clusters(run):
     assert score.low < score.value < score.high
 
 
+def test_an_estimator_that_cannot_take_the_texts_is_left_out_and_named(run, monkeypatch):
+    from mauve_core.experiments.methods import fitting
+
+    def refuse(sides, seed):
+        raise InputError("The texts are too short")
+
+    monkeypatch.setitem(fitting._FITS, "knn", refuse)
+    table = methods_run(run, [Method("knn"), Method("frechet")])
+    assert [result.method for result in table.results] == [Method("frechet")]
+    assert table.notes == ("Nearest neighbors is left out: The texts are too short.",)
+    with pytest.raises(InputError, match="too short"):
+        methods_run(run, [Method("knn")])
+
+
+def test_a_caveat_names_its_candidates(run, monkeypatch):
+    table = methods_run(run, [Method("frechet"), Method("frechet-limit")])
+    plain, limit = table.results
+    assert table.notes == ()
+    for name in NAMES:
+        assert limit.scores[name].value < plain.scores[name].value
+        # Both leave out the same groups, and what is taken off stays.
+        assert limit.scores[name].sd_texts == pytest.approx(plain.scores[name].sd_texts, rel=1e-6)
+    monkeypatch.setattr(FrechetLimit, "bends", True)
+    (note,) = methods_run(run, [Method("frechet-limit")]).notes
+    assert note.startswith("Fréchet distance, n to infinity, close, shifted, collapsed: with ")
+
+
+def test_an_infinite_value_stays_one_and_has_no_spread(run):
+    table = methods_run(run, [Method(summary="forward-kl")])
+    score = table.results[0].scores["collapsed"]
+    assert math.isinf(score.value)
+    assert (score.sd_seeds, score.sd_texts, score.low, score.high) == (None, None, None, None)
+    text = json.dumps(dataclass_to_json(table), allow_nan=False)
+    assert from_json(MethodTable, json.loads(text)) == table
+
+
 def test_a_permutation_test_tells_far_sides_from_equal_ones(run):
     methods = [Method(), Method(summary="mid", smoothing="laplace"), Method("knn")]
     stages = []
@@ -152,6 +193,18 @@ def test_the_mmd_says_how_far_above_halves_of_the_human_texts_it_lies(run, capsy
     said = capsys.readouterr().out
     assert f"(z = {written(found['collapsed'].z, 1)})" in said
     assert "z: standard scores" in said
+
+
+def test_the_mmd_without_a_group_is_that_of_the_other_texts(run):
+    sides = sides_of(run, "shifted")
+    fitted = fit("mmd", sides, np.random.SeedSequence(5))
+    whole = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=np.random.SeedSequence(5))
+    assert (fitted.value(Method("mmd")), fitted.z) == (whole.value, whole.z)
+    found = fitted.left_out(Method("mmd"))
+    alone = [
+        mmd(sides.x_p[p], sides.x_q[q], splits=2, seed=np.random.SeedSequence(5)).value for p, q in sides.jackknife_rows
+    ]
+    assert found == pytest.approx(alone, rel=1e-10)
 
 
 def score(value, reach):

@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 
 from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, Measurements, measure
-from mauve_core.experiments.text_measures.differences import Measured, measure_differences
+from mauve_core.experiments.text_measures.differences import Measured, difference_json, measure_differences
 from mauve_core.experiments.text_measures.ranking import (
     closest_sentence,
     measure_standings,
@@ -138,6 +138,15 @@ def test_an_interval_contains_zero_exactly_if_p_is_large(measured: Measurements)
     assert seen == {True, False}
 
 
+def test_the_other_side_sees_the_opposite(measured: Measurements) -> None:
+    for each in measured.differences or ():
+        assert each.seen_from(each.first) == each
+        turned = each.seen_from(each.second)
+        assert (turned.first, turned.difference) == (each.second, -each.difference)
+        assert (turned.low, turned.high) == (-(each.high or 0), -(each.low or 0))
+        assert turned.seen_from(each.first) == each
+
+
 # Level and coverage
 
 
@@ -192,6 +201,57 @@ def test_the_interval_of_gaps_covers_also_at_the_kink(means: tuple[float, float,
         gap = measure_differences(MEASURES["length"], human, {"a": one, "b": other})[0]
         covered += gap.low is not None and gap.high is not None and gap.low <= truth <= gap.high
     assert covered / 1500 >= 0.933
+
+
+def test_no_spread_means_no_test() -> None:
+    few = texts_of(np.random.default_rng(0), "few", 30, 0.0)
+    many = texts_of(np.random.default_rng(1), "many", 60, 5.0)
+    constant = Collection("constant", many.ids, ("a b c",) * 60)
+    found = measure(many, {"few": few, "many": many, "constant": constant}, ["length"], context=MeasureContext())
+    by = {(each.of, each.first, each.second): each for each in found.differences or ()}
+    assert by["value", "few", "many"].p_value is None
+    assert by["value", "few", "many"].low is None
+    assert by["value", "few", "many"].difference < 0
+    assert not by["value", "few", "many"].told_apart
+    tested = by["value", "many", "constant"]
+    assert tested.p_value is not None
+    assert tested.p_adjusted == tested.p_value, "pairs without a test are not counted"
+    twin = measure(many, {"one": constant, "other": constant}, ["length"], context=MeasureContext())
+    assert [each.p_value for each in twin.tests("length", "value")] == [None], "no text differs from any other"
+    assert "Smallest gap" not in closest_sentence(twin, "length", twin.candidates)
+
+
+def test_a_candidate_under_two_names_is_not_told_apart_from_itself(sides: dict[str, Collection]) -> None:
+    found = measure(sides["human"], {"a": sides["far"], "b": sides["far"]}, ["length"], context=MeasureContext())
+    assert [each.difference for each in found.differences or ()] == [0, 0]
+    assert not any(each.told_apart for each in found.differences or ())
+
+
+def test_without_a_value_of_people_only_values_are_tested(sides: dict[str, Collection]) -> None:
+    one, other = (Replicates(value, value + np.linspace(-0.01, 0.01, GROUPS)) for value in (0.2, 0.6))
+    groups = Groups(np.full(GROUPS, 4), [np.arange(76)] * GROUPS)
+    human = Measured(sides["human"], groups, None)
+    candidates = {"a": Measured(sides["near"], groups, one), "b": Measured(sides["same"], groups, other)}
+    candidates["c"] = Measured(sides["far"], groups, None)
+    (found,) = measure_differences(MEASURES["sparsemax"], human, candidates)
+    assert (found.of, found.first, found.second) == ("value", "a", "b")
+    assert (found.paired, found.n) == (True, 90), "it reads the human texts, not the candidates'"
+    values = difference_json([found])
+    assert values["gap_difference"] is values["gap_p"] is None
+    assert values["difference"] == pytest.approx(-0.4)
+
+
+def test_intervals_stay_in_the_range_of_the_measure(sides: dict[str, Collection]) -> None:
+    left_out = np.linspace(-0.2, 0.2, GROUPS)
+    groups = Groups(np.full(GROUPS, 4), [np.arange(76)] * GROUPS)
+    human, one, other = (
+        Measured(sides["human"], groups, Replicates(value, value + sign * left_out))
+        for value, sign in ((0.1, 0), (0.9, 1), (0.1, -2))
+    )
+    for each in measure_differences(MEASURES["repetition"], human, {"a": one, "b": other}):
+        assert each.low is not None
+        assert each.high is not None
+        assert -1 <= each.low <= each.high <= 1
 
 
 # Ranks and sentences

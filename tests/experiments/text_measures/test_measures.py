@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
 
+from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.text_measures import (
     MEASURES,
@@ -22,6 +24,7 @@ from mauve_core.experiments.text_measures.epsilon_perplexity import EpsilonPerpl
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING, sentence_scores, word_ids
 from mauve_core.experiments.text_measures.sparsemax import Sparsemax
 from mauve_core.experiments.text_measures.token_js import TokenJS
+from mauve_core.numerics.statistics.vendi import vendi_score
 from mauve_core.numerics.strings.overlaps import Overlap
 from tests.tiny_models import SENTENCES, make_gpt2
 
@@ -43,10 +46,26 @@ def value(name, texts, human=("x y",), **more):
 
 @pytest.mark.parametrize(
     ("text", "ends_in_copies"),
-    [("a b a b", 1), ("a b c", 0), ("x a b c a b c", 1), ("a b a b x", 0), ("b a b a c a b a c", 1)],
+    [
+        ("a b a b", 1),
+        ("a b c", 0),
+        ("a a", 1),
+        ("x a b c a b c", 1),
+        ("a b a b x", 0),
+        ("a", 0),
+        ("b a b a c a b a c", 1),
+    ],
 )
 def test_repetition_is_two_copies_at_the_end(text, ends_in_copies):
     assert value("repetition", [text]) == ends_in_copies
+
+
+def test_repetition_against_a_plain_search():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        words = rng.choice(list("ab"), size=rng.integers(1, 9)).tolist()
+        plain = any(words[-n:] == words[-2 * n : -n] for n in range(1, len(words) // 2 + 1))
+        assert value("repetition", [" ".join(words)]) == plain
 
 
 def test_distinct_counts_over_all_texts():
@@ -60,6 +79,10 @@ def test_diversity_is_the_product_of_shares_within_texts():
     # Text 1, a a a a a: 1 of 4, 1 of 3, 1 of 2; text 2, a b c d: 3 of 3, 2 of 2, 1 of 1.
     expected = (4 / 7) * (3 / 5) * (2 / 3)
     assert value("diversity", ["a a a a a", "a b c d"]) == pytest.approx(expected, abs=1e-15)
+
+
+def test_length_counts_words():
+    assert value("length", ["a b c", "d"]) == 2
 
 
 def test_zipf_is_one_for_frequencies_that_are():
@@ -82,7 +105,10 @@ def test_self_bleu_is_sacrebleus_with_all_other_texts_as_references():
         assert found[row] * 100 == pytest.approx(plain.corpus_score([texts[row]], others).score, abs=1e-9)
 
 
-@pytest.mark.parametrize(("sp", "js", "perplexity"), [(0.431, 0.394, 1049.589), (0.496, 0.349, 497.696)])
+@pytest.mark.parametrize(
+    ("sp", "js", "perplexity"),
+    [(0.431, 0.394, 1049.589), (0.465, 0.371, 708.057), (0.483, 0.359, 580.020), (0.496, 0.349, 497.696)],
+)
 def test_the_published_figures_of_greedy_decoding_pin_the_definitions(sp, js, perplexity):
     """JMLR 2023, table 15, the rows "Greedy" of four sizes; GPT-2 has 50,257 words. A greedy p is 1 or 0."""
     n = 100_000
@@ -127,7 +153,7 @@ def test_a_discriminator_knows_far_sides_and_guesses_at_equal_ones():
     assert MEASURES["discriminator"].terms(model, human, MeasureContext()).value() == pytest.approx(0.5, abs=0.39)
 
 
-@pytest.mark.parametrize("shift", [0, 1])
+@pytest.mark.parametrize("shift", [0, 1, 8])
 def test_precision_and_recall_against_plain_loops(shift):
     human, model = sides(shift, 60)
 
@@ -142,7 +168,7 @@ def test_precision_and_recall_against_plain_loops(shift):
     assert MEASURES["recall"].terms(model, human, MeasureContext()).value() == pytest.approx(within(p, q), abs=1e-12)
 
 
-@pytest.mark.parametrize("shift", [0, 1])
+@pytest.mark.parametrize("shift", [0, 1, 8])
 def test_density_and_coverage_against_plain_loops(shift):
     human, model = sides(shift, 60)
     p, q = human.features.astype(float), model.features.astype(float)
@@ -152,6 +178,32 @@ def test_density_and_coverage_against_plain_loops(shift):
     coverage = sum(any(row[i] for row in inside) for i in range(len(p))) / len(p)
     assert MEASURES["density"].terms(model, human, MeasureContext()).value() == pytest.approx(density, abs=1e-12)
     assert MEASURES["coverage"].terms(model, human, MeasureContext()).value() == pytest.approx(coverage, abs=1e-12)
+
+
+def test_the_vendi_score_is_that_of_the_kept_texts_alone():
+    human, model = sides(1, 60)
+    terms = MEASURES["vendi"].terms(model, human, MeasureContext())
+    rows = np.arange(0, 60, 3)
+    assert terms.value() == vendi_score(model.features)
+    assert terms.value(rows, None) == vendi_score(model.features[rows])
+    assert MEASURES["vendi"].human_terms(human, MeasureContext()).value() == vendi_score(human.features)
+
+
+def test_a_text_without_direction_has_no_vendi_score():
+    human, model = sides(1, 60)
+    flat = np.array(model.features)
+    flat[7] = 0
+    found = measure(human, {"q": dataclasses.replace(model, features=flat)}, ["vendi"], context=MeasureContext())
+    assert found.rows[0].model is None
+    assert "no direction" in found.rows[0].note
+    assert found.rows[0].human is not None
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "density", "coverage", "vendi"])
+def test_measures_of_features_need_them(name):
+    texts = collection(["a b"] * 50)
+    with pytest.raises(InputError, match="features"):
+        MEASURES[name].terms(texts, texts, MeasureContext())
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +245,36 @@ def test_measures_of_a_model_against_plain_loops(folder):
     assert found.row("sparsemax", "q").human is None
 
 
+@pytest.mark.trial
+def test_the_model_reads_the_human_text_once_for_all_decoders(folder, tmp_path, monkeypatch):
+    from mauve_core.encoders import likelihood
+
+    specs = ["greedy", "nucleus:p=0.5", "temperature:t=2", "beam:b=4", "top-k:k=3"]
+    human, sides = written("human"), {spec: written(spec, spec) for spec in specs}
+    alone = {}
+    for spec, texts in sides.items():
+        monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / texts.name.replace(":", "-")))
+        alone[spec] = measure(human, {spec: texts}, ["sparsemax"], context=MeasureContext(folder, device="cpu")).rows[0]
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "together"))
+    passes = []
+    reading = likelihood.over_positions
+    monkeypatch.setattr(likelihood, "over_positions", lambda *a, **k: passes.append(1) or reading(*a, **k))
+    together = measure(human, sides, ["sparsemax", "token-js"], context=MeasureContext(folder, device="cpu"))
+    assert len(passes) == 1
+    for spec, row in alone.items():
+        found = together.row("sparsemax", spec)
+        assert (found.model, found.note) == (row.model, row.note)
+
+
+def test_a_decoder_without_a_distribution_has_no_sparsemax_score(folder):
+    found = measure(
+        written("human"), {"q": written("q", "beam:b=4")}, ["sparsemax"], context=MeasureContext(folder, device="cpu")
+    )
+    row = found.row("sparsemax", "q")
+    assert row.model is None
+    assert "beam:b=4 has no distribution" in row.note
+
+
 def test_equal_sides_have_no_gap_and_every_value_a_spread():
     human = collection([f"the cat {i} sat on mat {i % 7} and slept" for i in range(100)], "human")
     found = measure(human, {"q": human}, ["zipf", "distinct", "self-bleu"], context=Words())
@@ -210,3 +292,20 @@ def test_shared_prompts_make_the_gap_surer_than_its_parts():
     assert row.gap.value == pytest.approx(2)
     assert row.model.sd > 0.5
     assert row.gap.sd is None or row.gap.sd < 1e-9
+
+
+def test_few_texts_have_no_spread_and_say_so():
+    row = measure(collection(["a b"] * 3, "human"), {"q": collection(["a"] * 3)}, ["length"], context=Words()).rows[0]
+    assert (row.model.sd, row.gap.low) == (None, None)
+    assert "fewer than 40" in row.note
+
+
+def test_what_is_missing_is_noted_or_refused():
+    human, model = collection(["a b c d"] * 3, "human"), collection(["a b c d"] * 3)
+    found = measure(human, {"q": model}, context=Words())
+    assert set(found.measures) == {"zipf", "repetition", "distinct", "diversity", "self-bleu", "length"}
+    assert any(note.startswith("perplexity: left out") for note in found.notes)
+    with pytest.raises(InputError, match="a scoring model is needed"):
+        measure(human, {"q": model}, ["perplexity"], context=Words())
+    with pytest.raises(InputError, match="No measure is named"):
+        measure(human, {"q": model}, ["nonsense"], context=Words())

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding.decoders import parse_decoder
 from mauve_core.encoders import Encoder
@@ -16,10 +17,18 @@ from mauve_core.encoders.models import load_model
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
-from mauve_core.experiments.text_measures.over_lengths import OVER_LENGTH, lengths_run, over_lengths
+from mauve_core.experiments.text_measures.over_lengths import (
+    LONGEST,
+    MOST_LENGTHS,
+    OVER_LENGTH,
+    lengths_in,
+    lengths_run,
+    over_lengths,
+)
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
+from tests.synthetic import make_run
 from tests.tiny_models import SENTENCES, make_gpt2
 
 N = 48
@@ -153,6 +162,55 @@ def test_where_nothing_is_cut_they_are_the_stored_measures_to_the_digit(run, gpt
     for name in CANDIDATES:
         value, score = whole["frechet", name].model, method.scores[name]
         assert (value.value, value.sd) == pytest.approx((score.value, score.sd_texts), rel=1e-9)
+
+
+def test_words_and_tokens_end_with_the_last_token(run):
+    table = lengths_run(run, [1, 4, 64], ["length", "distinct"])
+    lengths = [row.model.value for row in table.line("length", "other")]
+    assert lengths == sorted(lengths)
+    assert 0 < lengths[0] <= 1
+    assert table.line("distinct", "other")[0].model is None  # no 4-gram in a single token
+    assert any(note.startswith("Distinct-4 of") and "at length 1: not defined" in note for note in table.notes)
+
+
+def test_a_run_without_an_encoder_has_what_needs_no_features(own_home, gpt2, monkeypatch):
+    monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", gpt2)
+    run = make_run(own_home, n=40, seeds=1, projection=False, names=("close",))
+    table = lengths_run(run, [4])
+    assert "length" in table.measures
+    assert not {"frechet", "precision", "perplexity"} & set(table.measures)
+    assert any(note.startswith("frechet: left out because texts cannot be cut") for note in table.notes)
+    with pytest.raises(InputError, match="cannot be cut and encoded"):
+        lengths_run(run, [4], ["frechet"])
+    with pytest.raises(InputError, match="scoring model"):
+        lengths_run(run, [4], ["perplexity"])
+
+
+def test_the_default_lengths_end_with_all_tokens(run):
+    table = lengths_run(run, names=["length"])
+    longest = table.lengths[-1]
+    assert table.lengths[-2] == round(longest / 2)
+    assert [row.model for row in table.rows if row.length == longest] == [
+        row.model for row in measure_run(run, ["length"]).rows if row.measure == "length"
+    ]
+
+
+@pytest.mark.parametrize("wrong", [[0], [-1], [], [2.0], [True], ["8"], [LONGEST + 1], [10**30]])
+def test_lengths_that_cannot_be_used_are_refused(run, wrong):
+    with pytest.raises(InputError, match="cut at these lengths"):
+        lengths_run(run, wrong, ["length"])
+
+
+def test_what_is_written_is_read_or_refused(run):
+    assert lengths_in("128, 32,64,32") == (32, 64, 128)
+    for wrong in ("", "a", "0", "-4", "1,,2", "1-3", "1.5", "\u00b2", "9" * 5000):
+        with pytest.raises(InputError):
+            lengths_in(wrong)
+    with pytest.raises(InputError, match="at most"):
+        lengths_run(run, range(1, MOST_LENGTHS + 2), ["length"])
+    for names in (["nonsense"], []):
+        with pytest.raises(InputError):
+            lengths_run(run, [4], names)
 
 
 def test_generations_are_cut_apart_and_meet_the_measures_where_whole(run, gpt2):

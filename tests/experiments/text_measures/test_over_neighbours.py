@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.experiments.text_measures import Collection, MeasureContext
-from mauve_core.experiments.text_measures.over_neighbours import OVER_K, USUAL, neighbours, neighbours_run
+from mauve_core.experiments.text_measures.over_axis import OrderOver, in_words
+from mauve_core.experiments.text_measures.over_neighbours import (
+    MOST_KS,
+    OVER_K,
+    USUAL,
+    NeighbourTable,
+    neighbours,
+    neighbours_run,
+    numbers_of_neighbours,
+    order_sentence,
+)
 from mauve_core.experiments.text_measures.stored import measure_run
 from tests.synthetic import make_run
 
@@ -89,3 +100,66 @@ def test_at_their_own_k_they_are_the_stored_measures_to_the_digit(run):
         test = tests[order.measure, order.first, order.second]
         signs = (own in order.larger, own in order.smaller)
         assert signs == (test.told_apart and test.difference > 0, test.told_apart and test.difference < 0)
+
+
+def test_each_k_alone_and_all_together_are_equal_with_generations():
+    human = side(HUMAN)
+    models = {"q": side("q", 0.4, n=2 * N, generations=(0,) * N + (1,) * N), "r": side("rr", 0.2)}
+    together = neighbours(human, models, [2, 9])
+    assert together.rows[0].model.generations is not None
+    for k in (2, 9):
+        alone = neighbours(human, models, [k])
+        assert alone.rows == tuple(row for row in together.rows if row.k == k)
+
+
+def test_larger_k_gives_larger_precision_recall_and_coverage():
+    table = neighbours(side(HUMAN), {"q": side("q", 0.4)}, range(1, 21), ["precision", "recall", "coverage"])
+    for name in table.measures:
+        values = [row.model.value for row in table.line(name, "q")]
+        assert values == sorted(values)
+        assert values[0] < values[-1]
+
+
+@pytest.mark.parametrize(
+    ("ks", "names"), [([0], None), ([], None), ([N], None), ([2.0], None), ([True], None), ([1], ["zipf"]), ([1], [])]
+)
+def test_what_cannot_be_used_is_refused(ks, names):
+    with pytest.raises(InputError):
+        neighbours(side(HUMAN), {"q": side("q")}, ks, names)
+
+
+def test_too_many_ks_and_missing_features_are_refused():
+    with pytest.raises(InputError, match="at most 100"):
+        neighbours(side(HUMAN, n=150), {"q": side("q", n=150)}, range(1, MOST_KS + 2))
+    bare = Collection(HUMAN, ("a",), ("a",))
+    with pytest.raises(InputError, match="features of every side"):
+        neighbours(bare, {"q": side("q")}, [1])
+
+
+def test_the_sentence_counts_pairs_that_turn():
+    def table(*orders):
+        rows = neighbours(side(HUMAN), {"a": side("q"), "b": side("rr")}, [1, 2], ["precision"]).rows
+        return NeighbourTable(rows, tuple(OrderOver("precision", "a", "b", *each) for each in orders))
+
+    none = "Precision tells none of the 1 pair of candidates apart at any k."
+    assert order_sentence(table(((), ())), "precision") == none
+    assert "1 of the 2 pairs of candidates apart at some k, each in the same order" in order_sentence(
+        table(((1, 2), ()), ((), ())), "precision"
+    )
+    assert "depends on k: 1 of the 2 pairs of candidates is told apart one way" in order_sentence(
+        table(((1,), (2,)), ((), (1,))), "precision"
+    )
+    assert order_sentence(table(), "precision") == ""
+
+
+def test_numbers_are_read_and_written():
+    assert numbers_of_neighbours("1-3,7, 20 - 21") == (1, 2, 3, 7, 20, 21)
+    assert in_words((1, 2, 3, 7, 20, 21)) == "1 to 3, 7, 20, 21"
+    for wrong in ("", "a", "3-1", "1-", "-4", "1,,2", "1-101", "1.5", "\u00b2"):
+        with pytest.raises(InputError):
+            numbers_of_neighbours(wrong)
+
+
+def test_caveats_say_whose_they_are():
+    table = neighbours(side(HUMAN), {"q": side("q", 0.4)}, [1, 24, 25], ["precision", "recall"])
+    assert any(note.startswith("Precision of q at k = 25: no T(P)") for note in table.notes)

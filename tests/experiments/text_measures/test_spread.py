@@ -92,6 +92,27 @@ def test_the_group_of_a_text_follows_from_its_id_alone():
     assert group_of(["a", "b", "c"]).tolist() == [8, 8, 15], "the same on every machine and in every process"
 
 
+def test_without_a_group_its_texts_are_gone():
+    groups = groups_of(side(np.random.default_rng(0), "p", n=30, texts=False))
+    for size, jackknife_rows in zip(groups.sizes, groups.jackknife_rows, strict=True):
+        assert (jackknife_rows is None) if size == 0 else (len(jackknife_rows) == 30 - size)
+
+
+def test_equal_replicates_have_no_spread_and_say_so():
+    texts = Collection("q", tuple(map(str, range(60))), ("1 2 3 4",) * 60)
+    row = measure(texts, {"q": texts}, ["repetition"], context=Given()).rows[0]
+    assert (row.model.value, row.model.sd) == (0, None)
+    assert "leaving out any group changes nothing" in row.note
+
+
+def test_sides_of_unequal_size_are_noted_where_that_matters():
+    rng = np.random.default_rng(0)
+    human, model = side(rng, "p", n=60), side(rng, "q", n=50)
+    found = measure(human, {"q": model}, ["distinct", "length"], context=Given())
+    assert "50 here, 60 in P" in found.row("distinct", "q").note
+    assert found.row("length", "q").note == ""
+
+
 def test_relational_measures_compare_halves_of_the_human_side():
     human = side(np.random.default_rng(0), "p", n=101, texts=False)
     row = measure(human, {"q": human}, ["precision"], context=Given()).rows[0]
