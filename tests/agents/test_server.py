@@ -140,6 +140,17 @@ def test_scores_have_the_digits_of_the_leaderboard(server: MCPServer, run: Run) 
     talk(server, told)
 
 
+@pytest.mark.parametrize(("score", "best"), [("mauve", "close"), ("frontier_integral", "close")])
+def test_the_closer_candidate_is_so_under_scores_of_both_directions(server: MCPServer, score: str, best: str) -> None:
+    async def told(session: Session) -> None:
+        rows = (await session.ask("leaderboard", run=RUN, score=score))["rows"]
+        assert rows[0]["name"] == best
+        tested = await session.ask("test_candidates", run=RUN, first="collapsed", second=best, score=score)
+        assert tested["result"].startswith("[candidate 1] is closer")
+
+    talk(server, told)
+
+
 def test_what_is_not_told_apart_is_not_ranked(home: Path, server: MCPServer) -> None:
     untold = make_untold_run(home)
 
@@ -239,6 +250,8 @@ def test_words_of_files_stand_in_quotations_alone(home: Path, server: MCPServer)
         ("verdict", {"run": "../../etc"}, "No run has that id"),
         ("leaderboard", {"run": RUN, "cursor": f"1.{'0' * 12}"}, "cursor does not belong"),
         ("clusters", {"run": RUN, "candidate": 4}, "no such candidate"),
+        ("clusters", {"run": RUN, "candidate": 0}, "no such candidate"),
+        ("test_candidates", {"run": RUN, "first": 1, "second": "close"}, "against itself"),
         ("clusters", {"run": RUN, "candidate": "9" * 5000}, "no such candidate"),
         ("findings", {"run": RUN, "candidate": 1, "cluster": 5000}, "no such cluster"),
         ("job", {"job": "../x"}, "No job has that id"),
@@ -253,6 +266,14 @@ def test_a_wrong_call_is_told_what_was_wrong(
     message = talk(server, told)
     assert said in message
     assert len(message) < 2000
+
+
+def test_a_cursor_of_other_arguments_is_refused(server: MCPServer) -> None:
+    async def told(session: Session) -> str:
+        cursor = (await session.ask("clusters", run=RUN, candidate=3, limit=1))["next_cursor"]
+        return await session.refused("clusters", run=RUN, candidate=2, limit=1, cursor=cursor)
+
+    assert "cursor does not belong" in talk(server, told)
 
 
 def test_a_damaged_run_is_an_error_that_says_so(

@@ -13,12 +13,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.cluster_detail import MOST_TEXTS
+from mauve_app.components.score_controls import SMOOTHING_TITLES
 from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
 from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.analysis.why import why_card, why_source
 from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.base.formatting import as_percent, percent_interval, percent_with_interval, written
+from mauve_core.base.formatting import UNBROKEN, as_percent, percent_interval, percent_with_interval, written
 from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run
 from tests.app.pages import url_of
@@ -154,6 +156,28 @@ def test_without_a_gap_to_explain_only_sizes_are_shown(open_page: OpenPage, stor
     assert mirror["cluster"].tolist() == difference["cluster"].tolist()
 
 
+@pytest.mark.parametrize("candidate", ["close", "collapsed"])
+def test_clusters_that_lack_a_side_are_counted(open_page: OpenPage, stored_run: Run, candidate: str) -> None:
+    part = stored_run.comparison.partition("pairwise", candidate)
+    human, model = (set(range(part.k)) - set(part.labels[name].tolist()) for name in (HUMAN, candidate))
+    caption = next(each.value for each in open_page(VIEW, candidate=candidate).caption if "sorted by" in each.value)
+    said = f"partition ({len(human)} without a human text, {len(model)} without a model text), 60 human"
+    assert (said if human or model else "partition, 60 human") in caption
+    assert bool(human or model) == (candidate == "collapsed")
+
+
+def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("pairwise", "close")
+    cluster = largest(partition, "close")
+    app = open_page(VIEW, {"cluster_detail_tabs": "Metadata"}, candidate="close", cluster=str(cluster))
+    table = tables(app, "topic", "human, here", "human, total", "model, here", "model, total")[0]
+    topics = stored_run.corpora[HUMAN].metadata["topic"]
+    inside = topics[partition.labels[HUMAN] == cluster].value_counts()
+    for _, row in table.iterrows():
+        assert row["human, here"] == inside.get(row["topic"], 0)
+        assert row["human, total"] == (topics == row["topic"]).sum()
+
+
 def test_only_the_form_and_the_tab_that_the_url_names_are_made(open_page: OpenPage) -> None:
     app = open_page(VIEW, candidate="close", cluster="1")
     assert not any("log2 p/q" in item.value.columns for item in app.dataframe)
@@ -162,6 +186,25 @@ def test_only_the_form_and_the_tab_that_the_url_names_are_made(open_page: OpenPa
     assert any("log2 p/q" in item.value.columns for item in app.dataframe)
     assert not tables(app, "id", "text")
     assert tables(app, "topic", "human, here", "human, total", "model, here", "model, total")
+
+
+@pytest.mark.parametrize("smoothing", ["krichevsky-trofimov"])
+def test_the_smoothing_acts_on_the_costs_and_is_said(open_page: OpenPage, stored_run: Run, smoothing: str) -> None:
+    partition = stored_run.comparison.partition("pairwise", "shifted")
+    counts = partition.counts(HUMAN), partition.counts("shifted")
+    app = open_page(VIEW, candidate="shifted", form="table")
+    app.selectbox(key="url_smoothing").set_value(smoothing).run()
+    assert not app.exception
+    assert url_of(app).get("smoothing", "none") == smoothing
+    mirror = mirror_of(app)
+    expected = ordered(cluster_table(*counts, 0.5, smoothing), "cost")
+    assert mirror["cluster"].tolist() == expected["cluster"].tolist()
+    found = cost_intervals(*focus_of(stored_run), smoothing)  # type: ignore[arg-type]
+    rows = expected["cluster"].to_numpy()
+    shares = zip(expected["cost_share"], found.low[rows], found.high[rows], strict=True)
+    assert mirror["cost"].tolist() == [percent_with_interval(*each).split(UNBROKEN)[0] for each in shares]
+    title = SMOOTHING_TITLES[smoothing].lower() if smoothing != "none" else "no"  # type: ignore[index]
+    assert any(f"frontier integral, {title} smoothing, with" in caption.value.lower() for caption in app.caption)
 
 
 def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:

@@ -51,6 +51,7 @@ from tests.app.pages import url_of
 from tests.mutations import over_shards_example
 from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
+from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,6 +119,21 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
     assert escaped(HUMAN_VS_HUMAN) not in leaderboard(open_page(partition="joint"))
 
 
+@pytest.mark.usefixtures("run_home")
+def test_every_candidate_is_shown_like_for_like_under_the_leaderboard(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    assert "Like for like with human vs. human" in expanders(app)
+    comparison = stored_run.comparison
+    assert comparison.halves is not None
+    column = f"MAUVE at n = {comparison.halves.source.n}"
+    table = next(each.value for each in app.table if column in each.value)
+    cells = {row["Candidate"].strip("*"): row[column].replace(UNBROKEN, " ") for _, row in table.iterrows()}
+    halves = {escaped(HUMAN_VS_HUMAN): comparison.halves.scores["mauve"]}
+    alike = {each.candidate: each.scores["mauve"] for each in comparison.like_for_like or ()}
+    assert cells == {name: shown(found).replace("**", "") for name, found in (alike | halves).items()}
+    assert len(cells) == 1 + len(comparison.candidates)
+
+
 def figure_of(app: AppTest, key: str) -> dict[str, Any] | None:
     """A chart as it is sent; None if the page has none of that key."""
     found = [chart.proto for chart in app.get("plotly_chart") if chart.proto.id.endswith(f"-{key}")]
@@ -159,6 +175,26 @@ def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: Op
 
 
 @pytest.mark.usefixtures("run_home")
+def test_ranks_under_other_settings_are_said_to_be_tested_under_the_runs_own(open_page: OpenPage) -> None:
+    said = "tied, not told apart at the run's own c = 5, without smoothing."
+    captions = [caption.value for caption in open_page(scale="2").caption]
+    assert sum(said in caption for caption in captions) == 1
+    assert not any(said in caption.value for caption in open_page(scale="5").caption)
+
+
+def test_one_candidate_has_no_differences(open_page: OpenPage, own_home: Path) -> None:
+    make_run(own_home, n=40, seeds=2, projection=False, names=["close"])
+    app = open_page()
+    assert not app.exception
+    assert "close" in leaderboard(app)
+    assert not any("Differences" in label for label in expanders(app))
+    assert figure_of(app, "differences_chart") is None
+    captions = " ".join(caption.value for caption in app.caption)
+    assert "Differences" not in captions
+    assert "tied" not in captions
+
+
+@pytest.mark.usefixtures("run_home")
 def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_run: Run) -> None:
     kind = "joint"
     app = open_page()
@@ -176,6 +212,15 @@ def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_r
     captions = [element.value for element in app.caption]
     described = f"{kind.capitalize()} partition, c = 2, Krichevsky–Trofimov smoothing"
     assert sum(described in caption for caption in captions) == 1
+
+
+@pytest.mark.usefixtures("run_home")
+def test_smoothing_alone_is_not_mistaken_for_the_stored_scores(open_page: OpenPage, stored_run: Run) -> None:
+    rows = leaderboard(open_page(smoothing="krichevsky-trofimov"))
+    for candidate in stored_run.comparison.candidates:
+        row = rows[candidate.name]
+        assert row[COLUMNS["mauve"]] == row[COLUMNS["mauve_star"]] == shown(candidate.scores["mauve_star"])
+        assert row[COLUMNS["mid"]] != shown(candidate.scores["mid"])
 
 
 def errors_at(run: Run, name: str, weight: float) -> tuple[list[float], list[float]]:

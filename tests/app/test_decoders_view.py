@@ -110,6 +110,22 @@ def test_the_ranking_shows_the_cores_numbers_beside_mauve(
     assert MEASURES["self-bleu"].description in said(app)
 
 
+def test_the_wide_tables_hold_every_value_and_gap(open_page: OpenPage, run: Run, measured: Measurements) -> None:
+    app = open_page(VIEW, measured="table")
+    values, gaps = (frame.value for frame in app.dataframe[:2])
+    names = [candidate.name for candidate in run.comparison.candidates]
+    assert values["source"].tolist() == [HUMAN, *names]
+    assert gaps["source"].tolist() == names
+    assert values.columns.tolist() == ["source", "mauve", *(m for m in MEASURES if m in WITHOUT_TOKENIZER)]
+    for name in WITHOUT_TOKENIZER:
+        for place, candidate in enumerate(names):
+            row = measured.row(name, candidate)
+            assert row is not None
+            assert plain(values[name][place + 1]) == digits(row.model)
+            assert plain(values[name][0]) == digits(row.human)
+            assert plain(gaps[name][place]) == digits(row.gap)
+
+
 def test_ties_come_from_tests_and_the_matrix_is_folded_below(
     open_page: OpenPage, run: Run, measured: Measurements
 ) -> None:

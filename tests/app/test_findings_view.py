@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,12 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.caching import texts
 from mauve_app.components import text_search
-from mauve_app.url.parameters import State
+from mauve_app.url.parameters import State, changed
+from mauve_core.analysis.cluster_names import labelled
+from mauve_core.analysis.findings.finding import masks
+from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.analysis.findings.of_run import run_findings
+from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.serving import sharing
 from mauve_core.store import Run
@@ -63,11 +68,37 @@ def test_a_finding_in_the_link_is_shown_with_its_texts(open_page: OpenPage, stor
     assert listed(app) == [stored_run.corpora[side].ids[row] for row in found.texts[:8]]
 
 
+@pytest.mark.parametrize(("after", "is_said"), [(0.2, True), (0.36, False)])
+def test_the_clusters_in_which_the_gap_falls_are_named(
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch, after: float, is_said: bool
+) -> None:
+    """Only where it falls below the range of random texts, which begins at 0.35."""
+    first = replace(run_findings(stored_run, "collapsed")[0], held_equal=HeldEqual(0.4, after, 0.4, 0.35, 0.5, (1, 0)))
+    monkeypatch.setattr(texts, "run_findings", lambda *_, **__: (first,))
+    names = run_cluster_names(stored_run, "pairwise", "collapsed", stored_run.comparison.median_seed("collapsed"))
+    said = says(opened(open_page, candidate="collapsed"))
+    assert (f"The gap falls most in: {labelled(names, 1)}; {labelled(names, 0)}." in said) == is_said
+
+
 def test_its_texts_go_along_to_the_clusters(open_page: OpenPage, stored_run: Run) -> None:
     found = run_findings(stored_run, "collapsed")[1]
     app = opened(open_page, CLUSTERS, candidate="collapsed", shows=found.key)
     assert f"**texts that {found.condition}**: {len(found.human_texts)} of 60 texts by people" in says(app)
     assert f"{len(found.model_texts)} of 60 texts by collapsed" in says(app)
+
+
+def test_only_texts_of_its_two_sources_are_found(stored_run: Run) -> None:
+    finding = run_findings(stored_run, "collapsed")[1]
+    state = changed(State(), candidate="collapsed", search_finding=finding.key)
+    search = text_search.of(stored_run, state)
+    found = texts.found(stored_run.id, search)
+    expected = dict(zip((HUMAN, "collapsed"), masks(finding, 60, 60), strict=True))
+    for name, mask in found.items():
+        assert mask.tolist() == expected.get(name, np.zeros(60, dtype=bool)).tolist()
+    words = text_search.of(stored_run, replace(state, search_query="the"))
+    both = texts.found(stored_run.id, words)["collapsed"]
+    assert both.sum() < expected["collapsed"].sum()
+    assert not (both & ~expected["collapsed"]).any()
 
 
 def test_what_the_run_lacks_is_left_aside(open_page: OpenPage, stored_run: Run) -> None:
@@ -112,6 +143,12 @@ def test_two_files_are_compared_without_a_run_and_never_called_human(open_page: 
     assert not table["finding"].str.contains("human").any()
     shown = [each.value for each in app.text if each.value.startswith("Sorry, ")]
     assert len(shown) == 3
+
+
+@pytest.mark.usefixtures("own_home")
+def test_two_draws_of_one_version_differ_in_nothing(open_page: OpenPage) -> None:
+    app = compared(open_page, ("a.jsonl", lines(sorry=False)), ("b.jsonl", lines(sorry=False, seed=1)))
+    assert "No difference between **b** and a was found" in says(app)
 
 
 def test_a_read_only_app_takes_no_files(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -9,8 +10,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mauve_app.views.gap.gap_ledger import shown_parts, stability_basis, sum_in_words
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.cost_intervals import cost_intervals
+from mauve_core.analysis.gap_table import TOGETHER
 from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.repartition import repartition
@@ -20,8 +23,8 @@ from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.formatting import interval, percent_interval, percent_with_interval, with_spread
 from mauve_core.jobs import queue
 from mauve_core.numerics.divergences.greedy import greedy
-from mauve_core.numerics.divergences.what_if import dropped, matched
-from mauve_core.scoring.result import Partition
+from mauve_core.numerics.divergences.what_if import capped, dropped, matched
+from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run
 from tests.app.pages import url_of
 
@@ -119,6 +122,15 @@ def test_the_ledger_is_the_partitions_own_and_adds_up(open_page: OpenPage, store
     assert says(app, "draws. Texts: human : model.")
 
 
+def test_shown_parts_add_up_in_words() -> None:
+    rows = pd.DataFrame({"cluster": [3, 1, TOGETHER], "clusters": [1, 1, 4], "share": [0.2004, 0.1004, 0.0334]})
+    other = pd.DataFrame({"cluster": [0], "clusters": [1], "share": [0.6658]})
+    parts = shown_parts({"adds": rows, "misses": other})
+    assert parts == {"adds": pytest.approx([0.301, 0.033]), "misses": pytest.approx([0.666, 0])}
+    assert sum_in_words(rows, parts["adds"]) == "2 clusters shown: 30.1%; 4 more: 3.3%; together 33.4%."
+    assert sum_in_words(other, parts["misses"]) == "1 cluster shown: 66.6%; together 66.6%."
+
+
 def test_a_gap_no_larger_than_chance_has_counts_alone(open_page: OpenPage, stored_run: Run) -> None:
     tested = gap_test(stored_run.comparison, "pairwise", "close")
     assert not tested.explains
@@ -177,6 +189,35 @@ def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_
     assert not any("Change" in table.value.columns for table in app.table)
 
 
+def test_a_cap_and_other_settings(open_page: OpenPage, stored_run: Run) -> None:
+    part = part_of(stored_run, "pairwise", 1)
+    settings = {"partition": "pairwise", "seed": "1", "scale": "2", "smoothing": "laplace", "side": "human"}
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen="0,1,2", action="cap", **settings)
+    assert not app.exception
+    weights = np.where(np.arange(part.k) < 3, capped(part.counts(HUMAN), part.counts(MODEL)), 1.0)
+    prepared = prepare(scaled(stored_run.comparison, 2.0), MODEL, "pairwise", "laplace")
+    expect_scores(app, what_if(prepared, model=text_weights(part, MODEL, weights)))
+    assert app.segmented_control(key="url_side").value == "model", "a cap is of the model's texts, whatever the URL"
+    assert app.segmented_control(key="url_side").disabled
+
+
+def scaled(comparison: Comparison, scale: float) -> Comparison:
+    score = dataclasses.replace(comparison.config.score, scale=scale)
+    return dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
+
+
+def test_a_slice_of_the_metadata(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="slice")
+    app.selectbox(key="url_field").set_value("topic").run()
+    app.selectbox(key="url_value").set_value("engine").run()
+    assert {name: url_of(app)[name] for name in ("field", "value")} == {"field": "topic", "value": "engine"}
+    kept = (stored_run.corpora[MODEL].metadata["topic"] != "engine").to_numpy(dtype=np.float64)
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL), model=kept))
+    app.selectbox(key="url_field").set_value("words").run()
+    assert "value" not in url_of(app)
+    assert not any("Change" in table.value.columns for table in app.table)
+
+
 def test_an_area_of_the_map(open_page: OpenPage, stored_run: Run) -> None:
     comparison, places = stored_run.comparison, stored_run.comparison.projection
     assert places is not None
@@ -229,6 +270,21 @@ def test_computing_in_full_starts_a_job_without_the_texts(
     assert spec["dropped"] == {source: ids for source, ids in expected.items() if ids}
     app.selectbox(key="url_action").set_value("weight").run()
     assert app.button(key="what_if_start").disabled
+
+
+def test_too_few_texts_cannot_be_compared_in_full(open_page: OpenPage, stored_run: Run) -> None:
+    counts = part_of(stored_run).counts(MODEL)
+    kept = int(np.where(counts < 20, counts, 0).argmax())
+    assert counts[kept] >= 10, "so many that no resample misses them all"
+    app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen=",".join(str(j) for j in range(counts.size) if j != kept))
+    assert app.button(key="what_if_start").disabled
+    assert "Fewer than 20 texts" in app.button(key="what_if_start").help
+
+
+def test_one_seed_has_no_other_seeds_to_compare_with() -> None:
+    assert stability_basis(3, [5, 20], "") == "Stability: compared with 2 other seeds and k = 5 and k = 20."
+    assert stability_basis(1, [], "No features") == "Stability: one seed and no other k. No features."
+    assert stability_basis(1, [5], "") == "Stability: compared with k = 5 and no other seed."
 
 
 def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run: Run) -> None:

@@ -14,13 +14,19 @@ from streamlit.testing.v1.element_tree import Button
 
 from mauve_app.views.judge import answer_panel
 from mauve_app.views.judge.answer_panel import Message, read_message
-from mauve_core.base.config import HUMAN
+from mauve_app.views.judge.judge_results import raters_frame
+from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.indicators import (
     measure_indicators,
+    method_indicators,
+    run_indicators,
     score_indicators,
 )
+from mauve_core.experiments.methods.method import parse_method
+from mauve_core.experiments.methods.table import ATTACHMENT, MethodResult, MethodScore, MethodTable
+from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.figures.judgments import points
 from mauve_core.judgments import (
@@ -305,6 +311,68 @@ def test_every_score_is_correlated_with_people(
     captions = " ".join(element.value for element in app.caption)
     assert "6 orders" in captions
     assert "All sds are over texts" in captions
+
+
+def test_indicators_are_the_stored_numbers(run: Run) -> None:
+    found = score_indicators(run)
+    assert list(found) == [TITLES[score] for score in SCORES]
+    assert [indicator.higher_is_closer for indicator in found.values()] == [True, True, False, False]
+    candidate = run.comparison.candidates[1]
+    for score, indicator in zip(SCORES, found.values(), strict=True):
+        assert indicator.values[candidate.name] == candidate.scores[score].mean
+        assert indicator.sds[candidate.name] == score_sds_over_texts(run)[score][candidate.name]
+        assert indicator.over == "texts"
+        assert HUMAN not in indicator.values
+
+
+def test_measures_without_a_gap_are_no_indicators() -> None:
+    rows = (
+        Row("length", "a", Value(5.0), None, None, "no human value"),
+        Row("zipf", "a", Value(1.0), Value(0.8), Value(0.2, 0.1)),
+        Row("zipf", "b", None, None, None, "not defined"),
+    )
+    (indicator,) = measure_indicators(Measurements(rows, {})).values()
+    assert (dict(indicator.values), dict(indicator.sds), indicator.higher_is_closer) == ({"a": 0.2}, {"a": 0.1}, False)
+
+
+def test_stored_methods_are_indicators_too(run: Run) -> None:
+    names = [candidate.name for candidate in run.comparison.candidates]
+    scores = {name: MethodScore(0.1 * index, 0.2, 0.01 if index else None, None, None, 50)
+              for index, name in enumerate(names)}  # fmt: skip
+    table = MethodTable(tuple(MethodResult(parse_method(spec), scores, None, 1.0) for spec in (
+        "kmeans", "kmeans:summary=mid", "knn")))  # fmt: skip
+    found = method_indicators(table)
+    assert [indicator.higher_is_closer for indicator in found.values()] == [False, True]  # k-means is the run's MAUVE
+    (mid, knn) = found.values()
+    assert dict(mid.values) == dict(knn.values) == {name: score.value for name, score in scores.items()}
+    assert dict(knn.sds) == dict.fromkeys(names[1:], 0.01)
+    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(table))
+    assert run_indicators(run) == (score_indicators(run) | found, ())
+    (run.path / "attached" / "methods.json").write_text("{}")
+    rest, problems = run_indicators(run)
+    assert list(rest) == [TITLES[score] for score in SCORES]
+    assert len(problems) == 1
+
+
+def test_one_rating_makes_no_ranking(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:
+    store.append(plan[0].ratings(plan.rater, dict.fromkeys(QUESTIONS, OPTIONS[0]), 40.0))
+    app = open_page(VIEW, tab="results")
+    assert not app.exception
+    assert any("Too few answers for a ranking" in element.value for element in app.markdown)
+    assert any("1 answer to this question, on 2 of 4 sources" in element.value for element in app.markdown)
+    assert len(app.table) == 0
+    assert len(app.dataframe) == 1, "the raters"
+
+
+def test_raters_are_listed_with_their_habits(store: RatingStore, plan: PairPlan, run: Run) -> None:
+    rate(store, plan, 0, 5, seconds=30.0)
+    rate(store, plan, 5, 7, seconds=60.0)
+    store.skip(ANN, plan[7])
+    store.skip("Bo", plan[0])
+    frame = raters_frame(store.counts(), store.list()).set_index("Rater")
+    assert frame.loc[ANN].tolist() == [7, 1, 21, 3 / 21, 30.0]  # one of seven pairs is a tie throughout
+    assert frame.loc["Bo", ["Pairs", "Skipped", "Answers"]].tolist() == [0, 1, 0]
+    assert frame.loc["Bo", ["Ties", "Median seconds per pair"]].isna().all()
 
 
 def test_damaged_ratings_are_said_and_left_alone(open_page: OpenPage, run: Run) -> None:

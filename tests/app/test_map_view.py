@@ -13,8 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import news, page_chrome
 from mauve_app.views.map.map_selection import cluster_counts, source_counts
+from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
+from mauve_core.corpus.text_properties import stop_words
 from mauve_core.figures import map_data
 from mauve_core.jobs import queue
 from mauve_core.serving import sharing
@@ -45,6 +48,16 @@ def ids_in_quarter(run: Run, source: str) -> list[str]:
 
 def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:
     return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
+
+
+def test_a_map_of_a_sample_says_so(open_page: OpenPage, mapped_run: Run) -> None:
+    total = sum(source.n for source in mapped_run.comparison.sources)
+    for fitted, said in ((None, False), (total, False), (total - 9, True)):
+        comparison = dataclasses.replace(mapped_run.comparison, map_fitted=fitted)
+        run = RunStore().save(f"fitted on {fitted}", comparison, mapped_run.corpora)
+        captions = " ".join(caption.value for caption in open_page(VIEW, run=run.id).caption)
+        assert (f"fitted on {total - 9:,} of {total:,} texts" in captions) == said
+        assert ("fitted on" in captions) == said
 
 
 def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_run: Run) -> None:
@@ -111,6 +124,30 @@ def test_two_areas_are_compared_and_a_is_forgotten(open_page: OpenPage, mapped_r
     assert tables(app, "id", "text"), "the texts of the area that is left"
 
 
+def test_phrases_of_two_areas_are_those_of_their_texts(open_page: OpenPage, mapped_run: Run) -> None:
+    assert mapped_run.comparison.projection is not None
+    xy = mapped_run.comparison.projection
+    left, right = "-2,-2;0,-2;0,2;-2,2", "0,-2;2,-2;2,2;0,2"
+    app = open_page(VIEW, candidate="collapsed", lasso=left, area_a=right, area="against")
+    stack = Stack.of(mapped_run.comparison)
+    sides = []
+    for mask in (xy[:, 0] < 0, xy[:, 0] > 0):
+        sides.append(
+            [
+                mapped_run.corpora[name].texts[place]
+                for name in (HUMAN, "collapsed")
+                for place in stack.positions(mask, name)
+            ]
+        )
+    expected = distinctive_phrases(*sides, stop_words=stop_words())
+    shown = tables(app, "phrase", "texts", "in the other")
+    assert [table["phrase"].tolist() for table in shown] == [
+        [each.text for each in phrases] for phrases in expected if phrases
+    ]
+    nothing = [caption for caption in app.caption if caption.value == "No phrase stands out."]
+    assert len(shown) + len(nothing) == 2
+
+
 def test_counts_of_an_area_by_hand() -> None:
     stack = Stack(
         names=(HUMAN, "a", "b"),
@@ -126,6 +163,35 @@ def test_counts_of_an_area_by_hand() -> None:
     assert table[[HUMAN, "a", "of"]].values.tolist() == [[1, 1, 4], [1, 0, 1]]
     np.testing.assert_allclose(table["share"], [2 / 3, 1 / 3])
     np.testing.assert_allclose(table["overall"], [4 / 5, 1 / 5])
+
+
+def test_texts_of_an_area_are_ranked_by_their_cluster_s_cost(open_page: OpenPage, mapped_run: Run) -> None:
+    tabs = {"map_area_tabs": "List"}
+    app = open_page(VIEW, tabs, run=mapped_run.id, candidate="shifted", lasso=LASSO)
+    in_order = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
+    app.segmented_control(key="url_colour").set_value("cost").run()
+    assert not app.exception
+    partition = mapped_run.comparison.partition("pairwise", "shifted")
+    costs = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)["cost_share"].to_numpy()
+    ranked = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
+    inside = ranked["source"].isin([HUMAN, "shifted"])
+    assert ranked["cluster"].notna().tolist() == inside.tolist()  # a pairwise partition leaves the others out
+    assert not inside[inside.sum() :].any()
+    own = costs[ranked["cluster"].dropna()]
+    assert (np.diff(own) <= 0).all()
+    assert own[0] > own[-1]
+    assert sorted(zip(ranked["source"], ranked["id"], strict=True)) == sorted(
+        zip(in_order["source"], in_order["id"], strict=True)
+    )
+
+
+def test_without_a_gap_to_explain_the_map_has_no_costs(open_page: OpenPage, mapped_run: Run) -> None:
+    app = open_page(VIEW, {"map_area_tabs": "List"}, run=mapped_run.id, candidate="close", lasso=LASSO)
+    in_order = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
+    app.segmented_control(key="url_colour").set_value("cost").run()
+    assert not app.exception
+    assert any("Nothing to explain" in info.value for info in app.info)
+    assert tables(app, "source", "id", "cluster name", "cluster", "text")[0].equals(in_order)
 
 
 @pytest.fixture

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mauve_app.views.methods.method_table import shown_scores
+from mauve_core.__main__ import main
 from mauve_core.base.formatting import with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods import (
@@ -16,6 +20,7 @@ from mauve_core.experiments.methods import (
     MethodResult,
     MethodScore,
     MethodTable,
+    stored_methods,
 )
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.ranks import MARK
@@ -26,6 +31,7 @@ from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.app.pages import said
+from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
@@ -64,6 +70,24 @@ def parts(app: AppTest) -> set[str]:
 def start(app: AppTest) -> None:
     app.button(key="methods_start").click().run()
     assert not app.exception
+
+
+def test_one_candidate_has_no_ranking_and_no_agreement(
+    open_page: OpenPage, own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(own_home, n=40, seeds=2, projection=False, names=("shifted",))
+    assert main(["methods", run.id, *(f"--method={spec}" for spec in CHEAP), "--quiet"]) == 0
+    table = stored_methods(run)
+    assert table is not None
+    assert np.isnan(table.agreement()).all()
+    printed = capsys.readouterr().out
+    app = open_page(VIEW, run=run.id)
+    assert not app.exception
+    shown = said(app)
+    assert "Ranking by each method" in shown
+    for text in (printed, shown):
+        assert "does not depend on the method" not in text
+    assert not {"Agreement", "What they rank differently"} & {header.value for header in app.header}
 
 
 # The form
@@ -209,6 +233,18 @@ def test_what_is_ranked_otherwise_is_said_with_its_reason(open_page: OpenPage, r
     assert any(item.label == "Within the spread (2)" for item in app.expander)
     assert f"Classifier · MAUVE puts **{third}** before **{second}**." in text
     assert "a *note* <b>" in text
+
+
+def test_ranks_stand_in_brackets_with_their_ties(run: Run) -> None:
+    table = MethodTable(
+        (
+            handmade(run, Method(), 0.9, 0.895, 0.7),
+            handmade(run, Method("classifier"), 0.7, 0.8, 0.9, half_width=None),
+        )
+    )
+    rows = shown_scores(table, None)
+    brackets = [[cell.split("(")[1] for cell in row] for row in rows[["line_0", "line_1", "line_2"]].to_numpy()]
+    assert brackets == [["1=)", "1=)", "3)"], ["3?)", "2?)", "1?)"]]
 
 
 def test_a_damaged_table_is_said_and_can_be_made_again(open_page: OpenPage, run: Run) -> None:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app import item_uploads
+from mauve_app.caching.side_sizes import side_size
 from mauve_core.base.config import EncoderConfig
+from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.images import kind as images
+from mauve_core.images.encoding import ImageEncoder
 from mauve_core.molecules import kind as molecules
+from mauve_core.tasks.comparison import ComparisonTask, TextFile
 from tests.app.pages import said
-from tests.app.test_new_run_view import VIEW, jsonl, markdown, start_button, upload
+from tests.app.test_new_run_view import VIEW, jsonl, key_of, markdown, start_button, upload
 from tests.images.made import draw_images, draw_stripes
 
 OpenPage = Callable[..., AppTest]
@@ -39,6 +45,17 @@ def zipped(folder: Path, more: Mapping[str, bytes] | None = None) -> bytes:
             archive.write(path, path.relative_to(folder))
         for name, data in (more or {}).items():
             archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def parquet(folder: Path, *columns: str, captions: bool = False) -> bytes:
+    """A table with the images in each of some columns, and maybe a text beside them."""
+    cells = [{"bytes": path.read_bytes(), "path": path.name} for path in sorted(folder.rglob("*.png"))]
+    table: dict[str, list[Any]] = dict.fromkeys(columns, cells)
+    if captions:
+        table["caption"] = [f"A picture of stripes, number {number} of many." for number in range(len(cells))]
+    stream = io.BytesIO()
+    pd.DataFrame(table).to_parquet(stream)
     return stream.getvalue()
 
 
@@ -147,6 +164,29 @@ def test_a_bad_file_of_images_is_named_on_its_card(
     [button for button in app.button if button.label == "Remove"][2].click().run()
     assert not app.error
     assert not start_button(app).disabled
+
+
+def test_one_of_several_fields_of_images_is_chosen(
+    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
+) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("real.zip", zipped(pictures["real"])))
+    upload(app, "models", ("made.parquet", parquet(pictures["made"], "image", "mask")))
+    assert [box.value for box in app.error] == ["Several fields hold images. Choose one above."]
+    assert start_button(app).disabled
+    key_of(app, "items").set_value(1).run()
+    start_button(app).click().run()
+    assert ComparisonTask.from_json(started[0]).candidates["made"].text_field == "mask"
+
+
+def test_the_size_of_a_side_says_whether_its_images_are_encoded(own_home: Path, pictures: Mapping[str, Path]) -> None:
+    archive = Path(shutil.make_archive(str(own_home / "made"), "zip", pictures["made"]))
+    file, encoder = TextFile(str(archive)), EncoderConfig(model="pixels")
+    size = side_size(file, encoder)
+    assert (size.texts, size.stored, size.words.items) == (N, False, "images")
+    ImageEncoder(encoder).encode(file.read("made"), store=FeatureStore())
+    assert side_size(file, encoder).stored
+    assert not side_size(file, EncoderConfig(model="facebook/dinov2-small")).stored, "the hub is not asked"
 
 
 def smiles(n: int = N) -> bytes:

@@ -28,6 +28,7 @@ from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.jobs import leftovers, queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
+from mauve_core.tasks.comparison import ComparisonTask
 from tests.layouts import LAYOUTS, Layout, text
 from tests.planted_formats import planted
 
@@ -194,6 +195,21 @@ def test_what_is_started_is_what_was_chosen(
     assert not task.config.projection
 
 
+def test_k_is_left_to_the_core_and_a_map_drawn_unless_said_otherwise(
+    open_page: OpenPage, started: list[dict[str, Any]]
+) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("greedy.jsonl", jsonl()))
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
+    start_button(app).click().run()
+    task = ComparisonTask.from_json(started[0])
+    assert task.config.score.k is None
+    assert task.config.projection
+    assert task.name == "human vs greedy"
+    assert task.human.prompt_field == ""  # none, and no guess later on
+
+
 BROKEN_AT_7 = b"\n".join([*jsonl().splitlines()[:6], b'{"text": "no end', *jsonl().splitlines()[7:]])
 BAD_FILES = {
     "line7.jsonl": (BROKEN_AT_7, "line 7"),
@@ -249,6 +265,36 @@ def test_one_file_of_all_sources_is_split(
     ((_, task),) = started
     assert (task.human.by, task.human.source) == ("generator", "human")
     assert {name: file.source for name, file in task.candidates.items()} == {"greedy": "greedy", "nucleus": "nucleus"}
+
+
+def test_generations_do_not_make_a_side_larger(open_page: OpenPage) -> None:
+    rows = [{"id": f"t{i}", "text": f"{i}, {g}", "generation": g} for g in range(2) for i in range(30)]
+    repeated = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    app = upload(open_page(VIEW), "human", ("human.jsonl", jsonl(30)))
+    upload(app, "models", ("m.jsonl", repeated))
+    assert not [box for box in app.toggle if box.key == "equalize"]
+
+
+def test_a_source_with_too_few_texts_is_said_by_name(open_page: OpenPage) -> None:
+    few = b'{"id": "x", "text": "One text.", "generator": "rare"}\n'
+    app = upload(open_page(VIEW), "human", ("all.jsonl", joined("human", "greedy") + few))
+    assert next(box.value for box in app.error).startswith("rare: 1 texts are too few to cluster.")
+    assert start_button(app).disabled
+    (wanted,) = [box for box in app.multiselect if str(box.key).startswith("candidates_")]
+    wanted.set_value(["greedy"]).run()
+    assert not start_button(app).disabled
+
+
+def test_names_must_differ_and_human_is_taken(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("a.jsonl", jsonl()), ("a.jsonl", jsonl()))
+    assert start_button(app).disabled
+    assert "'a'" in "".join(element.value.replace("\\", "") for element in app.caption)
+    names(app)[1].set_value("human").run()
+    assert start_button(app).disabled
+    names(app)[1].set_value("b").run()
+    assert not start_button(app).disabled
 
 
 def test_an_unknown_encoder_is_said_and_nothing_is_lost(
@@ -339,6 +385,18 @@ def test_what_was_uploaded_is_on_disk_and_not_in_memory(open_page: OpenPage, let
     held = gc.get_objects()
     assert [found for found in held if type(found) is Table and found.path.is_relative_to(own_home)] == []
     assert [found for found in held if type(found) is Corpus and "Text 0 of the pile." in found.texts] == []
+
+
+def test_a_file_that_the_disk_refuses_stays_in_the_uploader(
+    open_page: OpenPage, let_go: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, write: object) -> None:
+        raise StorageError("No space left")
+
+    app = open_page(VIEW)
+    monkeypatch.setattr(uploads, "write_atomically", full)
+    upload(app, "models", ("a.jsonl", jsonl()))
+    assert let_go == []
 
 
 def test_a_file_is_read_once_for_its_guessed_fields_and_once_for_others(

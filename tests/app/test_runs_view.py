@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.analysis.comparability import one_leaderboard
-from mauve_core.base.config import ScoreConfig
-from mauve_core.base.formatting import UNBROKEN
+from mauve_core.analysis.comparability import differences, one_leaderboard
+from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.formatting import UNBROKEN, file_size
 from mauve_core.jobs import queue
 from mauve_core.scoring.tables import standings
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.store.index import IndexWarning
+from mauve_core.tasks.recompare import RecompareTask
 from tests.app.pages import url_of
-from tests.handmade import make_comparison, make_corpora
+from tests.handmade import make_comparison, make_corpora, make_features
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/runs/runs.py"
@@ -109,6 +110,19 @@ def test_a_damaged_index_is_made_anew_and_the_page_is_whole(open_page: OpenPage,
     assert len(store.list()) == 3
 
 
+def test_without_an_index_runs_are_listed_and_the_page_says_why(open_page: OpenPage, store: RunStore) -> None:
+    for path in store.root.glob("index.sqlite*"):
+        path.unlink()
+    (store.root / "index.sqlite").mkdir()
+    (store.root / "two" / "comparison.json").write_text("{")
+    with pytest.warns(IndexWarning, match="cannot be used"):
+        app = open_page(VIEW)
+    assert not app.exception
+    assert "index.sqlite cannot be used" in said(app)
+    assert "Run two cannot be read" in said(app)
+    assert [b for b in app.button if b.key == "delete_one"]
+
+
 def test_a_damaged_entry_of_the_bin_is_shown_as_such(open_page: OpenPage, store: RunStore) -> None:
     for name in ("one", "two"):
         store.delete(name)
@@ -173,6 +187,18 @@ def test_the_bin_restores_and_is_emptied(open_page: OpenPage, store: RunStore) -
     assert "The bin is empty" in said(app)
 
 
+def test_disk_use_adds_up(open_page: OpenPage, store: RunStore) -> None:
+    store.delete("two")
+    table = dict(
+        zip(*(open_page(VIEW, shelf="bin").table[0].value[column] for column in ("What", "Size")), strict=True)
+    )
+    use = store.disk_use()
+    assert {name: table[name] for name in ("one", "finer")} == {n: file_size(use.runs[n]) for n in ("one", "finer")}
+    assert table["Bin"] == file_size(use.bin)
+    assert table["Total"] == file_size(use.total)  # no features are kept here
+    assert table["Cached features"] == file_size(0)
+
+
 # Two runs
 
 
@@ -193,6 +219,20 @@ def test_comparable_runs_share_a_leaderboard(open_page: OpenPage, store: RunStor
         "95% bootstrap interval over texts at this n and k. Candidates that share a letter have overlapping intervals."
     )
     assert about in said(app)
+
+
+def test_runs_of_other_settings_are_not_ranked_and_the_settings_named(open_page: OpenPage, store: RunStore) -> None:
+    app = open_page(VIEW, shelf="pair", left="one")
+    assert "Choose two runs" in said(app)
+    app.selectbox(key="url_right").set_value("finer").run()
+    assert url_of(app)["right"] == "finer"
+    assert "the runs differ in: Scaling constant c" in app.warning[0].value.replace("\\", "")
+    (table,) = app.table
+    (found,) = differences(store.load("one").comparison, store.load("finer").comparison)
+    row = {name: str(cell).replace("*", "").replace("\\", "") for name, cell in table.value.iloc[0].items()}
+    assert row == {"Setting": found.setting, "A": "5", "B": "3", "Decides the score": f"yes, {found.reason}"}
+    app.selectbox(key="url_right").set_value("one").run()
+    assert "the same run" in said(app)
 
 
 # Made again
@@ -218,6 +258,50 @@ def test_duplicate_starts_what_the_form_says(
     assert task.config.encoder is None
     app.button(key="again_close_synthetic").click().run()
     assert [box.key for box in app.number_input] == []
+
+
+def encoded_run(store: RunStore) -> Run:
+    """A run whose features an encoder made, under settings that are not the usual ones."""
+    comparison = make_comparison()
+    encoder = EncoderConfig("minilm", pooling="mean", layer=-2, max_tokens=64, dtype="bfloat16")
+    score = ScoreConfig(seeds=2, explained_variance=0.8, restarts=3, confidence=0.999, scale=0.05)
+    config = CompareConfig(encoder, score)
+    return store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
+
+
+def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[RecompareTask]]:
+    """The form of Duplicate, and what it starts."""
+    started: list[RecompareTask] = []
+    monkeypatch.setattr(queue, "start", lambda task, *_: started.append(task))
+    app = open_page(VIEW)
+    app.button(key="again_encoded").click().run()
+    assert not app.exception
+    return app, started
+
+
+def test_a_seed_beyond_what_browsers_count_stays(
+    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = make_comparison()
+    score = dataclasses.replace(comparison.config.score, seed=2**60)
+    config = dataclasses.replace(comparison.config, score=score)
+    store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
+    app, started = form_of_encoded(open_page, monkeypatch)
+    seed = app.text_input(key="again_seed_encoded_kept")
+    assert (seed.value, seed.disabled) == (str(2**60), True)
+    app.button(key="again_start_encoded").click().run()
+    assert started[0].config.score.seed == 2**60
+
+
+def test_duplicate_begins_with_every_setting_of_the_run(
+    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = encoded_run(store)
+    app, started = form_of_encoded(open_page, monkeypatch)
+    assert "texts are encoded again" not in said(app)
+    app.button(key="again_start_encoded").click().run()
+    assert started[0].config == run.comparison.config
+    assert started[0].name == "encoded, again"
 
 
 # Read-only

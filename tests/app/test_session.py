@@ -350,6 +350,12 @@ def test_clearing_the_url_on_the_same_page_is_respected() -> None:
     assert url_of(app) == {}
 
 
+def test_one_partition_and_seed_are_the_default_of_every_page() -> None:
+    assert (State().partition, State().seed) == ("pairwise", None)
+    assert to_query(State(partition="pairwise")) == {}
+    assert to_query(State(partition="joint", seed=0)) == {"partition": "joint", "seed": "0"}
+
+
 def test_a_link_to_another_run_keeps_the_settings_of_the_visit() -> None:
     def script() -> None:
         import streamlit as st

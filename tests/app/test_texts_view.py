@@ -91,6 +91,19 @@ def test_an_unusable_expression_is_said_and_nothing_is_lost(
     assert len(app.dataframe) or app.get("plotly_chart")
 
 
+def test_the_open_text_stands_beside_the_same_prompt_of_another_source(open_page: OpenPage, stored_run: Run) -> None:
+    human = stored_run.corpora[HUMAN]
+    app = opened(open_page, read="3", candidate="shifted")
+    beside = app.selectbox(key="url_beside")
+    assert beside.value == "shifted"
+    assert HUMAN not in beside.options
+    bodies = [each.proto.body for each in app.get("html")]
+    assert any(human.texts[3] in body for body in bodies)
+    assert any(stored_run.corpora["shifted"].texts[3] in body for body in bodies)
+    app = opened(open_page, read=str(len(human) + 3))
+    assert app.selectbox(key="url_beside").value == HUMAN
+
+
 def test_clusters_counts_sorts_by_and_lists_only_what_was_found(open_page: OpenPage, stored_run: Run) -> None:
     found = masks(stored_run)
     partition = stored_run.comparison.partition("pairwise", "shifted")

@@ -14,6 +14,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.store import RunStore
@@ -82,6 +83,16 @@ def test_missing_file(shell: Shell) -> None:
     shell.refuses(shell.compare(), "close.jsonl")
 
 
+def test_empty_file(shell: Shell) -> None:
+    (shell.folder / "close.jsonl").write_text("")
+    shell.refuses(shell.compare(), "close.jsonl")
+
+
+def test_file_of_empty_texts(shell: Shell) -> None:
+    (shell.folder / "close.jsonl").write_text('{"text": " "}\n' * 30)
+    shell.refuses(shell.compare(), "close.jsonl", "30")
+
+
 def test_wrong_field_names_those_there_are(shell: Shell) -> None:
     shell.refuses(shell.compare("--text-field", "body"), "'body'", "human.jsonl", "'id', 'text', 'note'")
     shell.refuses(shell.compare("--text-field", "close=body"), "'body'", "close.jsonl")
@@ -93,6 +104,12 @@ def test_broken_json_names_file_and_line(shell: Shell) -> None:
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:6], lines[6][:-9], *lines[7:]]))
     shell.refuses(shell.compare(), "close.jsonl", "Line 7 ")
+
+
+def test_latin_1_file_names_file_and_line(shell: Shell) -> None:
+    path = shell.folder / "collapsed.jsonl"
+    path.write_bytes(path.read_bytes() + '{"text": "déjà vu"}\n'.encode("latin-1"))
+    shell.refuses(shell.compare(), "collapsed.jsonl", "UTF-8", "41")
 
 
 def test_too_few_texts_against_many(shell: Shell) -> None:
@@ -120,6 +137,11 @@ def test_features_that_are_not_finite(shell: Shell, value: float) -> None:
     shell.refuses(shell.compare(), "close.npy", "not finite", "3, 8")
 
 
+def test_features_of_different_dimension(shell: Shell) -> None:
+    np.save(shell.folder / "close.npy", np.ones((40, 15)))
+    shell.refuses(shell.compare(), "different dimensions", "close.npy: 15", "human.npy: 16")
+
+
 def test_features_that_are_no_features(shell: Shell) -> None:
     path = shell.folder / "close.npy"
     arrays: dict[str, np.ndarray] = {
@@ -131,6 +153,12 @@ def test_features_that_are_no_features(shell: Shell) -> None:
         shell.refuses(shell.compare(), "close.npy", message)
     np.save(path, np.array([{"os": "system"}], dtype=object), allow_pickle=True)
     shell.refuses(shell.compare(), "close.npy", "cannot be read")
+
+
+def test_features_for_some_sources_only(shell: Shell) -> None:
+    shell.refuses(shell.compare()[:-2], "collapsed", "for every source")
+    shell.refuses([*shell.compare(), "--features", "x=y.npy"], "names unknown sources: x", "human, close, collapsed")
+    shell.refuses(shell.compare("--encoder", "minilm"), "--features and --encoder cannot be combined")
 
 
 def test_unknown_model_says_what_is_available(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,10 +194,39 @@ def test_a_device_is_checked_where_nothing_is_left_to_encode(shell: Shell, devic
     shell.refuses(["runs", "again", "earlier", "--device", device], "device", "cuda" if "cuda" in device else "Allowed")
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"), [("MAUVE_LENS_MAX_ROWS", "9" * 4301), ("MAUVE_LENS_MAX_MEMORY_MB", "-1")]
+)
+def test_a_limit_that_cannot_be_used_is_wrong_input(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    from mauve_core.corpus import limits
+
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InputError, match=f"{variable} is not a valid limit. Allowed: a whole number above 0"):
+        limits.check()
+    if variable == limits.ROWS_VARIABLE:
+        shell.refuses(shell.compare(), variable)
+
+
 @pytest.mark.parametrize("action", [["report", "earlier"], ["runs", "export", "earlier"]])
 def test_what_cannot_be_written_over_is_wrong_input(shell: Shell, tmp_path: Path, action: list[str]) -> None:
     os.mkfifo(tmp_path / "out")
     shell.refuses([*action, "--out", str(tmp_path / "out")], "Cannot write")
+
+
+def test_encode_refuses_before_it_works(shell: Shell) -> None:
+    file = str(shell.folder / "close.jsonl")
+    shell.refuses(["encode", file, "--out", "features.txt", "--encoder", "minilm"], "ends in .npy")
+    shell.refuses(["encode", "nowhere.jsonl", "--out", "f.npy", "--encoder", "minilm"], "nowhere.jsonl")
+
+
+def test_generate_refuses_an_unknown_decoder(shell: Shell, tmp_path: Path) -> None:
+    prompts = ["--prompts", str(shell.folder / "close.jsonl"), "--out", str(tmp_path / "out"), "--quiet"]
+    shell.refuses(["generate", "--model", "smollm2-135m", "--decoder", "psychic", *prompts], "psychic", "greedy")
+    batch = ["--decoder", "greedy", "--batch-size", "0"]
+    shell.refuses(["generate", "--model", "smollm2-135m", *batch, *prompts], "--batch-size cannot be used")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.fixture
@@ -177,6 +234,14 @@ def tiny_model(tmp_path: Path) -> str:
     from tests.tiny_models import make_gpt2
 
     return str(make_gpt2(tmp_path / "model"))
+
+
+@pytest.mark.slow
+def test_all_texts_equal(shell: Shell, tiny_model: str) -> None:
+    for name in NAMES:
+        rows = [{"id": str(i), "text": "The same words."} for i in range(40)]
+        (shell.folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    shell.refuses(shell.compare("--encoder", tiny_model, "--device", "cpu", features=False), "equal")
 
 
 @pytest.mark.slow

@@ -16,14 +16,14 @@ import pytest
 from mauve_core.__main__ import DEBUG_VARIABLE, build_parser, main
 from mauve_core.analysis.preflight import preflight
 from mauve_core.analysis.verdict import verdict
-from mauve_core.base.config import HUMAN, SCORES, EncoderConfig
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress
 from mauve_core.cli import serving
 from mauve_core.cli.comparing import task_of
-from mauve_core.cli.options import for_source
+from mauve_core.cli.options import for_source, named
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.empty_clusters import empty_clusters_json
 from mauve_core.store import Run, RunStore
@@ -91,6 +91,17 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     assert np.array_equal(stored, np.load(study / "close.npy"))
 
 
+def test_steps_of_normalizing_are_options(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = compare_arguments(study, features=False)
+    task = task_of(build_parser().parse_args([*plain, "--quiet", "--normalize", "whitespace, line-breaks,words:40"]))
+    assert task.normalize == ("line-breaks", "whitespace", "words:40")
+    assert task_of(build_parser().parse_args([*plain, "--quiet"])).normalize is None
+    assert main([*plain, "--quiet", "--normalize", "spaces"]) == 2
+    assert "Allowed: unicode, token-marks, echo, line-breaks" in capsys.readouterr().err
+    assert main([*compare_arguments(study), "--quiet", "--normalize", "quotes"]) == 2
+    assert "cannot be normalized if their features are given" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_compare_and_encode_with_an_encoder(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.tiny_models import make_gpt2
@@ -144,10 +155,29 @@ def test_options_become_the_task() -> None:
     assert task.name == "h vs a, b"
 
 
+def test_without_options_the_settings_are_the_defaults() -> None:
+    command = ["compare", "--human", "h.csv", "--model", "a=a.csv", "--encoder", EncoderConfig().model]
+    assert task_of(build_parser().parse_args(command)).config == CompareConfig()
+
+
 def test_own_fields_come_before_those_for_all() -> None:
     assert for_source(["x", "a=y", "z=w"], "a", ["human", "a"]) == ["y"]
     assert for_source(["x", "a=y", "z=w"], "human", ["human", "a"]) == ["x", "z=w"], "no source is called z"
     assert for_source(None, "a", ["a"]) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (["file"], "name and a file"),
+        (["=f"], "name and a file"),
+        (["a="], "name and a file"),
+        (["a=f", "a=g"], "twice"),
+    ],
+)
+def test_named_files_must_be_complete_and_different(values: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        named(values, "--model")
 
 
 def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,11 @@ from mauve_core.__main__ import main
 from mauve_core.analysis import frames
 from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.gap_test import gap_test
-from mauve_core.base.config import HUMAN
-from mauve_core.store import Run
-from tests.synthetic import make_run
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.corpus.metadata import frame_of
+from mauve_core.scoring.compare import compare
+from mauve_core.store import Run, RunStore
+from tests.synthetic import make_comparison_inputs, make_run
 
 NAME, SAME = "shifted", "close"
 
@@ -97,6 +101,28 @@ def test_all_texts_in_the_order_of_their_files_as_csv_and_parquet(
     assert projection is not None
     np.testing.assert_array_equal(table.loc[table["source"] == HUMAN, ["x", "y"]], projection[: run.comparison.human.n])
     np.testing.assert_array_equal(np.stack(table.loc[table["source"] == NAME, "vector"]), run.features(NAME))
+
+
+def test_metadata_of_any_kind_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
+    human, sides, features = make_comparison_inputs(60)
+    mixed, numbers = [7, "seven", None] * 20, [math.inf, -math.inf, None] * 20
+    human = dataclasses.replace(human, metadata=frame_of({"mixed": mixed, "numbers": numbers}, 60, typed=True))
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=1, restarts=1, bootstrap=100), projection=False)
+    given = {name: features[name] for name in (HUMAN, NAME)}
+    comparison = compare(human, {NAME: sides[NAME]}, config, features=given)
+    RunStore(tmp_path / "runs").save("kinds", comparison, {HUMAN: human, NAME: sides[NAME]})
+    rows = as_json(capsys, "texts", "kinds", "--most", "3")["texts"][:3]
+    assert [row["metadata.mixed"] for row in rows] == mixed[:3]
+    assert [row["metadata.numbers"] for row in rows] == ["inf", "-inf", None]
+    assert {row["x"] for row in rows} == {None}
+    assert "with no features" in said(capsys, "texts", "kinds", "--parquet", str(tmp_path / "kinds.parquet"))
+    table = pd.read_parquet(tmp_path / "kinds.parquet")
+    assert [json.loads(value) for value in table["metadata.mixed"][:3]] == mixed[:3]
+    assert table["metadata.numbers"][:2].tolist() == numbers[:2]
+    assert "vector" not in table
 
 
 def test_scores_and_pairs_are_those_of_the_comparison(run: Run) -> None:

@@ -62,6 +62,18 @@ def test_the_run_is_that_of_separate_files(study: Path, capsys: pytest.CaptureFi
     assert all(pairs[0].codes[n].tolist() == pairs[1].codes[n].tolist() for n in NAMES)
 
 
+def test_a_candidate_called_human_gets_another_name(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = joined(study, {HUMAN: "gold", "close": HUMAN, "collapsed": "collapsed"})
+    names = {HUMAN: HUMAN, "close": "human (g)", "collapsed": "collapsed"}
+    assert main(["compare", path, "--by", "g", "--reference", "gold", *common(study, names, "gold")]) == 0
+    assert "The candidate 'human' is called 'human (g)'" in capsys.readouterr().err
+    run = RunStore().load("gold")
+    assert {name: run.corpora[name].texts[0] for name in names.values()} == {
+        name: json.loads((study / f"{file}.jsonl").read_text("utf-8").splitlines()[0])["text"]
+        for file, name in names.items()
+    }
+
+
 def test_a_field_that_cannot_be_guessed_is_asked_for(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = joined(study, {HUMAN: "one", "close": "two", "collapsed": "three"})
     assert main(["compare", path]) == 2

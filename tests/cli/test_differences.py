@@ -82,6 +82,24 @@ def test_one_pair_is_one_object_from_the_side_that_is_asked_for(run: Run, capsys
     }
 
 
+def test_the_table_says_that_the_test_decides_where_an_interval_suggests_otherwise(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The made-up intervals exclude 0; of the four scores' differences, all are told apart or none is."""
+    found = make_comparison()
+    for p_adjusted, disagrees in ((0.03, False), (0.2, True)):
+        run = RunStore().save("made", with_tests(found, p_adjusted=p_adjusted), make_corpora())
+        told = " ".join(said(capsys, run.id).split())
+        assert ("does not tell the two apart (1 pair), the test decides:" in told) == disagrees
+
+
+def test_a_run_with_one_candidate_has_no_pair(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_run(own_home, n=40, seeds=1, projection=False, names=["close"])
+    assert run.comparison.differences == ()
+    assert "one candidate, so there is no pair to test" in said(capsys, run.id)
+    assert found_in(capsys, run.id) == []
+
+
 def test_what_cannot_be_tested_is_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["--a", "close"], "Two candidates are needed for a test"),
@@ -156,6 +174,17 @@ def test_every_pair_is_listed_by_a_measure(
                 names = ("difference", "low", "high", "p", "p_adjusted", "told_apart")
                 expected = (test.difference, test.low, test.high, test.p_value, test.p_adjusted, test.told_apart)
                 assert tuple(each[f"{prefix}{name}"] for name in names) == expected
+
+
+def test_one_pair_by_a_measure_is_one_object_from_the_side_that_is_asked_for(
+    run: Run, measured: Measurements, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = found_in(capsys, run.id, "--measure", "precision", "--a", "close", "--b", "collapsed")
+    other = found_in(capsys, run.id, "--measure", "precision", "--a", "collapsed", "--b", "close")
+    value = measured.tests("precision", "value")[1]
+    assert (one["a"], one["b"], one["difference"], one["low"]) == ("close", "collapsed", value.difference, value.low)
+    assert (other["a"], other["difference"], other["low"]) == ("collapsed", -value.difference, -(value.high or 0))
+    assert (other["gap_difference"], other["gap_p"]) == (-one["gap_difference"], one["gap_p"])
 
 
 def _renamed(mapping: Any, name: str) -> dict[str, Any]:

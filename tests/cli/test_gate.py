@@ -13,6 +13,7 @@ from mauve_core.__main__ import main
 from mauve_core.cli import gating
 from mauve_core.reporting.gate_summary import UNFINISHED
 from tests.files_on_disk import write_study
+from tests.tiny_models import make_gpt2
 
 FAILS, PASSES = ("close", "collapsed"), ("collapsed", "close")
 
@@ -91,6 +92,22 @@ def test_settings_that_cannot_be_used(folder, capsys, content, told):
     assert Path("a.md").read_text().startswith("**ERROR: ")
 
 
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"--margin": "-1"}, "a number from 0 to 1"),
+        ({"--features": "other=human.npy"}, "Features are needed for each of the three files"),
+        ({"--encoder": "minilm"}, "--features and --encoder cannot be combined"),
+        ({"--normalize": "strip"}, "--features and --normalize cannot be combined"),
+        ({"--junit": "."}, "Cannot write"),
+        ({"--measure": "length"}, "invalid choice"),
+    ],
+)
+def test_options_that_cannot_be_used(folder, capsys, change, told):
+    assert main([*arguments(*FAILS), *(word for pair in change.items() for word in pair)]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_a_fault_is_told_from_a_fail(folder, capsys, monkeypatch):
     monkeypatch.setattr(gating, "run_gate", lambda *_, **__: 1 // 0)
     assert main(arguments(*FAILS, "--junit", "a.xml")) == 1
@@ -110,3 +127,18 @@ def test_a_gate_that_is_stopped_leaves_no_result_of_an_earlier_one(folder, monke
     assert main(arguments(*PASSES, "--junit", "a.xml", "--markdown", "a.md")) == 130
     assert outcome("a.xml") == "error"
     assert UNFINISHED in Path("a.md").read_text()
+
+
+def test_texts_are_normalized_on_every_side(folder, capsys):
+    make_gpt2(folder / "tiny")
+    call = arguments(*FAILS, "--encoder", str(folder / "tiny"), "--json", features=False)
+    found = []
+    for more in ([], ["--normalize", "words:5"]):
+        capsys.readouterr()
+        assert main([*call, *more]) in (0, 1, 3)
+        found.append(json.loads(capsys.readouterr().out))
+    plain, cut = found
+    assert plain["tests"] != cut["tests"]
+    assert {note.split(":")[0] for note in set(cut["notes"]) - set(plain["notes"])} == {
+        "reference", "baseline", "candidate"
+    }  # fmt: skip

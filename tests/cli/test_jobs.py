@@ -35,6 +35,23 @@ def test_jobs_are_listed_with_how_far_they_are(capsys: pytest.CaptureFixture[str
     assert [entry["jobs_before"] for entry in found] == [0, 1, 0, 0]
 
 
+def test_damaged_folders_hide_no_other_job(capsys: pytest.CaptureFixture[str]) -> None:
+    with job(1, status="running"), job(2, status="running") as wrong, job(3, status="running") as dead:
+        folders = [queue.jobs_folder() / state.id for state in (wrong, dead)]
+        (folders[0] / job_state.STATE).write_text('{"id": 1}')
+        (folders[0] / job_state.LOG).unlink()
+        (folders[0] / job_state.LOG).mkdir()
+        (folders[1] / job_state.ALIVE).unlink()
+        assert main(["jobs", "--json"]) == DONE
+        found = json.loads(capsys.readouterr().out)["jobs"]
+        assert [entry["status"] for entry in found] == ["interrupted", "failed", "running"]
+        assert main(["jobs"]) == DONE
+        assert "state.json is not the state of a job" in capsys.readouterr().out
+        for action in ("log", "remove"):
+            assert main(["jobs", action, wrong.id]) == DONE
+    assert len(queue.list()) == 2
+
+
 def test_the_end_of_a_log_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with job(1, status="running", log=LOG) as state:
         assert main(["jobs", "log", state.id]) == DONE

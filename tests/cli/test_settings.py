@@ -45,6 +45,13 @@ def test_settings_stand_for_what_the_command_line_leaves_out(
     assert capsys.readouterr().err == ""
 
 
+def test_the_command_line_overrides_them(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings.write_text('[compare]\nencoder = "minilm"\nseeds = 10\ntext-field = ["human=text", "m=output"]\n')
+    args = parsed(*COMPARE, "--seeds", "2", "--text-field", "body", "--text-field", "m=x")
+    assert (args.encoder, args.seeds, args.text_field) == ("minilm", 2, ["body", "m=x"])
+    assert capsys.readouterr().err == f'Settings from {settings}: encoder = "minilm"\n'
+
+
 def test_equal_to_the_same_command_line(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.write_text(
         '[measure]\nhuman = "h.jsonl"\nmodel = ["a=a.jsonl", "b=b.jsonl"]\njson = true\nlengths = "8,16"\n'

@@ -155,6 +155,15 @@ def test_what_cannot_be_combined(
     assert message in capsys.readouterr().err
 
 
+def test_a_folder_with_two_comparisons_says_which(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for k in ("10", "12"):
+        assert main(["shard-run", "1/1", *TEXTS, "--k", k, "--work", "work", "--quiet"]) == 0
+    assert main(["shard-merge", "--work", "work"]) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert "(ours, k = 10, 5 seeds)" in err
+    assert "(ours, k = 12, 5 seeds)" in err
+
+
 @pytest.mark.parametrize("part", ["0/2", "a/b"])
 def test_parts_that_do_not_exist(folder: Path, capsys: pytest.CaptureFixture[str], part: str) -> None:
     assert main(["shard-run", part, *TEXTS, "--work", "work"]) == 2

@@ -146,6 +146,16 @@ def test_jobs_keep_their_turns_when_the_clock_is_set(
 
 
 @pytest.mark.usefixtures("workers")
+def test_a_job_is_not_resumed_while_another_does_its_work(task: ComparisonTask) -> None:
+    state = interrupted(task)
+    other = queue.start(task)
+    with pytest.raises(InputError, match=rf"{other.id} is already doing the same work"):
+        queue.resume(state.id)
+    queue.cancel(other.id)
+    assert queue.resume(state.id).id == state.id
+
+
+@pytest.mark.usefixtures("workers")
 def test_who_asks_for_work_while_it_is_resumed_gets_that_job(task: ComparisonTask, meanwhile: Meanwhile) -> None:
     state = interrupted(task)
     _, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.start(task))
@@ -162,6 +172,28 @@ def test_a_request_to_stop_a_job_that_is_being_resumed_is_not_lost(task: Compari
     first, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.cancel(state.id))
     assert (first.id, second) == (state.id, None)
     assert queue.is_stopping(queue.status(state.id))
+
+
+@pytest.mark.usefixtures("workers")
+def test_a_job_that_is_being_resumed_is_not_removed(task: ComparisonTask, meanwhile: Meanwhile) -> None:
+    state = interrupted(task)
+    first, second = meanwhile("read_task", lambda: queue.resume(state.id), lambda: queue.remove(state.id))
+    assert first.status == "queued"
+    assert "has not ended yet" in str(second)
+    assert [found.id for found in queue.list()] == [state.id]
+
+
+def test_of_two_who_remove_a_job_or_take_it_back_one_is_told_that_it_was_done(
+    task: ComparisonTask, meanwhile: Meanwhile
+) -> None:
+    state = interrupted(task)
+    first, second = meanwhile("status", lambda: queue.remove(state.id), lambda: queue.remove(state.id))
+    assert first is None
+    assert "No job has the id" in str(second)
+    assert isinstance(second, InputError)
+    assert queue.take_back(state.id).id == state.id
+    with pytest.raises(InputError, match="was removed within the last day"):
+        queue.take_back(state.id)
 
 
 def test_a_job_that_is_removed_while_it_is_listed_is_not_listed_as_damaged(

@@ -11,6 +11,7 @@ from typing import IO
 
 import pytest
 
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import home, write_atomically
 from mauve_core.corpus import limits
 from mauve_core.jobs import queue
@@ -73,6 +74,19 @@ def test_an_upload_stays_as_long_as_a_job_that_is_not_done_names_it(status: str)
         assert folder.exists() == (status != "done")
 
 
+def test_an_upload_stays_for_a_job_that_may_be_taken_back_or_is_damaged() -> None:
+    first, second = uploaded("a"), uploaded("b")
+    with job(1, status="failed") as state, job(2, status="failed") as damaged:
+        pass
+    folder = queue.jobs_folder()
+    write_json(folder / state.id / TASK, {"path": str(first)})
+    write_json(folder / damaged.id / TASK, {"path": str(second)})
+    (folder / damaged.id / "state.json").write_text("{")
+    queue.remove(state.id)
+    remove_leftovers()
+    assert names(uploads_folder()) == ["a", "b"]
+
+
 def test_an_upload_that_is_used_as_it_is_removed_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody brings the same file while it is taken out of sight."""
     folder = uploaded("a")
@@ -87,6 +101,13 @@ def test_an_upload_that_is_used_as_it_is_removed_stays(monkeypatch: pytest.Monke
     remove_leftovers()
     assert (folder / "texts.jsonl").is_file()
     assert names(uploads_folder()) == ["a"]
+
+
+@pytest.mark.parametrize("text", ["0", "1.5"])
+def test_days_that_are_no_number_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.UPLOAD_DAYS_VARIABLE, text)
+    with pytest.raises(InputError, match="whole number above 0"):
+        remove_leftovers()
 
 
 def killed_while_writing(path: Path) -> Path:
@@ -136,6 +157,15 @@ def test_what_a_killed_process_was_writing_goes_at_once_and_what_a_living_one_wr
     assert places[0].read_bytes() == b"whole"
     assert [path for path in home().rglob(".*") if path != link] == []
     assert (upload / "texts.jsonl").read_text() == '{"text": "a"}\n'
+
+
+def test_what_was_written_before_the_clock_was_set_back_goes_in_its_time() -> None:
+    folder = uploaded("a", -365 * DAY_S)
+    remove_leftovers()
+    assert abs(time.time() - folder.stat().st_mtime) < DAY_S, "its days begin now"
+    aged(folder, OLD_S)
+    remove_leftovers()
+    assert names(uploads_folder()) == []
 
 
 def test_a_job_that_never_came_to_be_is_removed() -> None:

@@ -54,6 +54,20 @@ def test_or_of_the_smallest_control_group(tmp_path: Path, monkeypatch: pytest.Mo
     assert memory.limit_mb(root) == 1800
 
 
+def test_or_of_the_first_version_of_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(limits.MEMORY_VARIABLE, raising=False)
+    root = system(
+        tmp_path,
+        proc__meminfo="MemTotal:       10240000 kB\n",
+        proc__self__cgroup="12:cpu,cpuacct:/elsewhere\n11:memory:/slurm/job\n0::/\n",
+        **{
+            "sys__fs__cgroup__memory__slurm__job__memory.limit_in_bytes": f"{4000 << 20}\n",
+            "sys__fs__cgroup__memory__memory.limit_in_bytes": "9223372036854771712\n",  # none
+        },
+    )
+    assert memory.limit_mb(root) == 3600
+
+
 def test_as_set_whatever_the_machine_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.MEMORY_VARIABLE, "77")
     root = system(tmp_path, proc__meminfo="MemTotal: 10240000 kB\n", proc__self__status="VmRSS:\t  2048 kB\n")
@@ -70,6 +84,11 @@ def test_no_limit_where_the_system_does_not_say(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv(limits.MEMORY_VARIABLE, "77")
     with pytest.raises(InputError, match=f"{limits.MEMORY_VARIABLE} is set, but"):
         memory.limit_mb(tmp_path)
+
+
+def test_what_is_swapped_out_counts(tmp_path: Path) -> None:
+    root = system(tmp_path, proc__self__status="Name:\tpython\nVmRSS:\t  2048 kB\nVmSwap:\t  1024 kB\n")
+    assert memory.taken_mb(root) == 3.0
 
 
 def test_the_watch_sees_what_the_block_takes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,3 +129,15 @@ def test_a_job_over_the_limit_ends_alone(tmp_path: Path, monkeypatch: pytest.Mon
     assert failed.message.startswith("The job took more memory than it may. Allowed: 40 MB.")
     assert RunStore().list() == []
     assert [path for path in (tmp_path / "home" / "runs").glob("*") if path.is_dir()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.trial
+def test_the_job_after_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.MEMORY_VARIABLE, "40")
+    greedy = queue.start(make_task(tmp_path / "files", name="greedy"))
+    monkeypatch.delenv(limits.MEMORY_VARIABLE)
+    modest = queue.start(make_task(tmp_path / "files", name="modest"))
+    assert ended(greedy).status == "failed"
+    assert ended(modest).status == "done"
+    assert [summary.id for summary in RunStore().list()] == ["modest"]

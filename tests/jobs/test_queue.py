@@ -250,6 +250,19 @@ def test_a_worker_counts_as_alive_while_its_lock_is_held() -> None:
     assert queue.status(state.id).status == "interrupted"
 
 
+def test_a_worker_whose_lock_is_gone_is_gone() -> None:
+    folder, state = make_job(status="running")
+    (folder / ALIVE).unlink()
+    assert queue.status(state.id).status == "interrupted"
+    assert [found.id for found in queue.list()] == [state.id]
+
+
+def test_an_ended_job_stays_as_it_was_written() -> None:
+    _, state = make_job(status="done", run="study")
+    queue.cancel(state.id)
+    assert queue.status(state.id) == state
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -370,6 +383,27 @@ def test_a_defect_is_told_with_its_place_in_the_log(
     assert "Warning: odd texts" in written
     assert "Traceback (most recent call last)" in written
     assert written.splitlines()[-1].endswith(f"  Failed after 1 s: {state.message}")
+
+
+def test_a_worker_on_a_full_disk_says_so_in_its_log(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> JobState:
+        raise StorageError("No space left", todo="Free some")
+
+    def perform(task: ComparisonTask, progress: Progress) -> Run:
+        monkeypatch.setattr(worker, "write_state", full)
+        progress("Encoding", 0, 100)
+        pytest.fail("the work went on")
+
+    with pytest.raises(StorageError):
+        run_worker(monkeypatch, task, perform)
+    said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+    assert said[-2:] == [
+        "Failed after 1 s: No space left. Free some.",
+        "This could not be recorded: No space left. Free some.",
+    ]
+    assert queue.list()[0].status == "interrupted"
 
 
 def test_a_job_waits_for_what_runs_and_for_what_was_asked_for_before_it() -> None:

@@ -177,6 +177,15 @@ def test_a_judge_that_answers_at_random_is_not_believed(stub: Stub, tmp_path: Pa
     assert len(stub.requests) == 1 + 2 * REPEATED  # about the others nothing is asked
 
 
+def test_only_conditions_on_which_the_judge_agrees_with_itself_are_asked_about_further(
+    stub: Stub, tmp_path: Path
+) -> None:
+    stub.usual = chat_model(lambda *asked: by_chance(*asked) if asked[1] in FALSE else by_text(*asked))
+    assert conditions_of(judged(stub, tmp_path, planted(1))) == set(TRUE)
+    sizes = Counter(len(data_of(body).get("conditions", ())) for body in stub.bodies())
+    assert sizes == {0: 1, 20: 2 * REPEATED, 5: 2 * N - REPEATED}
+
+
 @pytest.mark.parametrize("said", ["I cannot do that.", "[" * 9000 + "]", None])
 def test_proposals_that_are_no_list_of_strings_are_refused(stub: Stub, tmp_path: Path, said: str | None) -> None:
     stub.usual = saying(said)
@@ -239,6 +248,12 @@ def test_too_many_requests_are_refused_before_any(stub: Stub, tmp_path: Path) ->
     with pytest.raises(InputError, match=rf"--max-requests.*Allowed: {ALL - 1}\. Received: {ALL}"):
         judged(stub, tmp_path, planted(1), options=ServerOptions(max_requests=ALL - 1))
     assert stub.requests == []
+
+
+@pytest.mark.parametrize("name", ["gpt-5", "openai-chat:nowhere"])
+def test_only_servers_are_asked(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="openai"):
+        find(planted(1), more=Judge(name, folder=tmp_path))
 
 
 @pytest.fixture

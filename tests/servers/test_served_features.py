@@ -165,11 +165,16 @@ def embed(values: dict[str, Any], value: object) -> None:
 
 MALFORMED: dict[str, tuple[Reply, str]] = {
     "fewer": (broken(lambda v: v["data"].pop()), r"another number .* Allowed: 4\. Received: 3"),
+    "more": (broken(lambda v: v["data"].append(v["data"][0])), "another number"),
+    "one index twice": (broken(lambda v: v["data"][0].update(index=0)), "each index from 0 to 3 once"),
+    "index True": (broken(lambda v: v["data"][2].update(index=True)), "each index from 0 to 3 once"),
     "no index": (broken(lambda v: v["data"][0].pop("index")), "each index from 0 to 3 once"),
     "words": (broken(lambda v: embed(v, ["1.0"] * 8)), "neither base64 nor"),
     "dimension": (broken(lambda v: embed(v, [1.0] * 7)), r"differ in dimension.*7, 8"),
     "NaN": (broken(lambda v: embed(v, [float("nan")] * 8)), "NaN"),
+    "too large": (broken(lambda v: embed(v, [1e39] * 8)), "NaN"),
     "far too large": (broken(lambda v: embed(v, [10**400] * 8)), "NaN"),
+    "base64 NaN": (broken(lambda v: embed(v, "AADAfwAAwH8AAMB/AADAfwAAwH8AAMB/AADAfwAAwH8=")), "NaN"),
     "base64 cut": (broken(lambda v: embed(v, "AAAAAAA=")), "cut off"),
     "no JSON": (lambda handler, body: handler.send_bytes(b"<html>"), "not JSON"),
     "deep JSON": (lambda handler, body: handler.send_bytes(b"[" * 200_000), "nested too deeply"),
@@ -231,6 +236,13 @@ def dripping(handler: Handler, body: dict[str, Any]) -> None:
         time.sleep(0.02)
 
 
+def dripping_headers(handler: Handler, body: dict[str, Any]) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    for number in range(200):
+        handler.wfile.write(b"X-%d: y\r\n" % number)
+        time.sleep(0.02)
+
+
 def test_of_a_huge_answer_no_more_is_read_than_allowed(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "MOST_BYTES", 10**6)
     stub.usual = huge
@@ -238,10 +250,11 @@ def test_of_a_huge_answer_no_more_is_read_than_allowed(stub: Stub, monkeypatch: 
         encode(TEXTS, config_of(stub))
 
 
-def test_a_slow_drip_ends_at_the_deadline(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("drip", [dripping, dripping_headers])
+def test_a_slow_drip_ends_at_the_deadline(stub: Stub, drip: Reply, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "DEADLINE_S", 0.2)
     monkeypatch.setattr(client, "ATTEMPTS", 2)
-    stub.usual = dripping
+    stub.usual = drip
     with pytest.raises(ModelUnavailableError, match=r"did not answer within 0\.2 s \(2 attempts\)"):
         encode(TEXTS, config_of(stub))
 
@@ -366,6 +379,21 @@ def test_a_stop_is_heeded_while_the_server_is_silent(stub: Stub, tmp_path: Path)
     stub.released.set()
     encode(TEXTS, config_of(stub), store=store)
     assert stub.answered == Counter(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"pooling": "mean"}, "pooling does not apply"),
+        ({"layer": 0}, "layer does not apply"),
+        ({"dtype": "bfloat16"}, "dtype does not apply"),
+        ({"revision": "main"}, "revision does not apply"),
+    ],
+)
+def test_settings_that_the_server_decides_are_refused(stub: Stub, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        encode(TEXTS, config_of(stub, **settings))
+    assert stub.requests == []
 
 
 # The roads to it

@@ -21,7 +21,7 @@ from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import StudyTask
-from tests.servers.stub import KEY, Stub
+from tests.servers.stub import KEY, Handler, Stub, completion_of
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
 DECODERS = ("greedy", "nucleus:p=0.9")
@@ -102,6 +102,63 @@ def test_both_sides_are_cut_at_the_same_number_of_tokens(task: StudyTask, stub: 
         assert dict(zip(found.ids, found.texts, strict=True)) == expected
         assert all(len(expected[own]) < len(answers[own]) for own in answers), "the stub's answers are longer"
         assert set(found.metadata["finish_reason"]) == {"length"}
+
+
+def test_answers_to_given_prompts_are_cut_in_every_generation(
+    task: StudyTask, stub: Stub, llama: str, tmp_path: Path
+) -> None:
+    rows = [{"prompt": f"Say {i}:", "text": f" {SENTENCES[i % 5]}"} for i in range(N)]
+    (tmp_path / "prompted.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run = replace(
+        task,
+        human=TextFile(str(tmp_path / "prompted.jsonl")),
+        model=f"openai-chat:{stub.url}#tiny",
+        decoders=("ancestral",),
+        settings=replace(task.settings, repeats=2),
+        prompt_tokens=None,
+    ).make()
+    assert {body["messages"][0]["content"] for body in stub.bodies()} == {row["prompt"] for row in rows}
+    people, answers, tokenizer = run.corpora[HUMAN], run.corpora["ancestral"], load_tokenizer(llama)
+    assert people.texts == tuple(cut_by_hand(tokenizer, row["prompt"], row["text"]) for row in rows)
+    assert (len(answers), set(answers.generations)) == (2 * N, {"0", "1"})
+    for prompt, text in zip(answers.prompts or (), answers.texts, strict=True):
+        assert cut_by_hand(tokenizer, prompt, f"{text} more of it") == text
+    source = run.comparison.candidates[0].source
+    assert any("sent as messages of a user" in note for note in source.notes)
+    assert any(note.startswith(f"Texts were cut in tokens of {llama}") for note in run.comparison.human.notes)
+
+
+def test_texts_that_the_server_had_to_end_early_are_counted(task: StudyTask, stub: Stub, llama: str) -> None:
+    def short(handler: Handler, body: dict[str, Any]) -> None:
+        said = completion_of(handler.path, body)
+        at_its_own_end = body["prompt"].startswith("1")  # 1 and 10 to 19
+        said["choices"][0] |= {"text": " at noon", "finish_reason": "stop" if at_its_own_end else "length"}
+        handler.send_json(said)
+
+    stub.usual = short
+    (candidate,) = replace(task, decoders=("greedy",)).make().comparison.candidates
+    tokens = len(load_tokenizer(llama)(" at noon", add_special_tokens=False)["input_ids"])
+    assert 1 < tokens < MOST
+    (note,) = [note for note in candidate.source.notes if "shorter than human texts" in note]
+    assert note.startswith(
+        f"13 of {N} texts, which the server ended at {MOST} tokens of its own, have only {tokens} to {tokens} tokens"
+    )
+    assert any(f"0 of {N} were longer" in note for note in candidate.source.notes)
+
+
+def test_an_answer_that_is_blank_where_it_is_cut_is_left_out_and_counted(task: StudyTask, stub: Stub) -> None:
+    def blank(handler: Handler, body: dict[str, Any]) -> None:
+        said = completion_of(handler.path, body)
+        if body["prompt"].startswith("7"):
+            said["choices"][0]["text"] = "\n\t" * MOST + "late"
+        handler.send_json(said)
+
+    stub.usual = blank
+    run = replace(task, decoders=("greedy",)).make()
+    assert "t7" not in run.corpora["greedy"].ids
+    assert len(run.corpora["greedy"]) == N - 1
+    notes = run.comparison.candidates[0].source.notes
+    assert f"1 texts that are blank in their first {MOST} tokens were left out" in notes
 
 
 # What is stored

@@ -269,6 +269,24 @@ def test_the_command_says_what_it_will_ask_and_stores_no_key(
 
 
 @pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--revision", "main"], "--revision does not apply to a model behind a server"),
+        (["--batch-size", "3", "--device", "cpu"], "--batch-size, --device does not apply"),
+        (["--min-new-tokens", "3"], "at least so many tokens"),
+        (["--max-parallel", "0"], "max_parallel"),
+        (["--max-requests", "0"], "max_requests"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(
+    stub: Stub, tmp_path: Path, more: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command(stub, tmp_path, *more)) == 2
+    assert said in capfd.readouterr().err
+    assert stub.requests == []
+
+
+@pytest.mark.parametrize(
     ("model", "said"),
     [
         ("smollm2-135m", "--max-requests does not apply to a model on this machine"),
@@ -282,3 +300,9 @@ def test_a_model_that_cannot_be_asked_is_refused(
     told = capfd.readouterr().err
     assert said in told
     assert "hunter2" not in told
+
+
+def test_an_empty_prompt_is_refused(stub: Stub, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="A prompt is empty"):
+        generate_files(f"openai:{stub.url}#tiny", Prompts(("a", "b"), ("x", " ")), ["greedy"], tmp_path)
+    assert stub.requests == []

@@ -50,7 +50,11 @@ def test_a_short_or_endless_password_is_refused(password: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["","hunter2","scrypt:1:2:3","md5:32768:8:1:c2FsdHNhbHQ:" + "A" * 43],
+    [
+        "", "hunter2", "scrypt:1:2:3", "md5:32768:8:1:c2FsdHNhbHQ:" + "A" * 43, "scrypt:32768:8:1:c2FsdHNhbHQ:AAAA",
+        "scrypt:1000:8:1:c2FsdHNhbHQ:" + "A" * 43, "scrypt:1073741824:8:1:c2FsdHNhbHQ:" + "A" * 43,
+        "scrypt:32768:-8:-1:c2FsdHNhbHQ:" + "A" * 43,
+    ],
 )  # fmt: skip
 def test_a_hash_that_is_none_is_refused_and_not_repeated(text: str) -> None:
     with pytest.raises(InputError, match="mauve-lens password") as caught:

@@ -61,6 +61,13 @@ def test_other_machines_do(address: str) -> None:
     sharing.require_protection(address, SignIn(password=hashed("long enough")), without_sign_in=False)
 
 
+def test_the_command_refuses_and_says_how(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["app", "--host", "0.0.0.0", "--no-demo"]) == 2
+    said = capsys.readouterr().err
+    assert sharing.PASSWORD_HASH in said
+    assert "mauve-lens password" in said
+
+
 def test_the_command_tells_the_server() -> None:
     command = serving.app_command(8600, SharingOptions("0.0.0.0", ("lens.lab",), without_sign_in=True))
     assert "--server.address=0.0.0.0" in command.arguments

@@ -19,17 +19,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compare import compare
 from mauve_core.shards import clustering, partitioning
-from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.tasks import Task, remaining
-from tests.sharded import SCORE, Inline, MadeUp, carried_out
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
 
 
 def test_scores_are_those_in_memory(made_up: MadeUp, tmp_path: Path) -> None:
@@ -45,6 +45,26 @@ def test_scores_are_those_in_memory(made_up: MadeUp, tmp_path: Path) -> None:
         width, ours = estimate.high - estimate.low, found.scores[name].high - found.scores[name].low
         assert ours == pytest.approx(width, rel=0.3)
     assert found.k == plain.partitions[0].k
+
+
+def test_default_settings_are_those_in_memory(tmp_path: Path) -> None:
+    """And k that is chosen by the number of texts."""
+    sides, score = made_sides(300), ScoreConfig(seeds=2, bootstrap=100)
+    places = written_features(tmp_path / "features", sides)
+    found = carried_out(
+        plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=score), tmp_path / "work"
+    )["model"]
+    texts = {name: [f"{name} {row}" for row in range(len(x))] for name, x in sides.items()}
+    plain = compare(
+        texts[HUMAN],
+        {"model": texts["model"]},
+        CompareConfig(encoder=None, score=score),
+        features=sides,
+        draw_map=False,
+        progress="none",
+    )["model"]
+    for name, estimate in plain.scores.items():
+        assert found.scores[name].values == pytest.approx(estimate.values, abs=1e-12)
 
 
 def test_iterations_over_shards_lower_the_objective_of_a_sample(made_up: MadeUp, tmp_path: Path) -> None:
@@ -315,6 +335,13 @@ def _rows(plan: Plan, name: str) -> list[dict[str, str]]:
     import json
 
     return [json.loads(line) for shard in plan.sides[name] for line in Path(shard).read_text().splitlines()]
+
+
+def test_a_side_that_is_too_small_is_refused(tmp_path: Path) -> None:
+    places = written_features(tmp_path / "features", made_sides(12), shards=2)
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=ScoreConfig(k=2))
+    with pytest.raises(InputError, match="'human' has too few texts"):
+        carried_out(plan, tmp_path / "work")
 
 
 def test_engines_by_name() -> None:

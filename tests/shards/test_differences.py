@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,25 @@ def test_the_closest_is_named_as_in_a_verdict(two: tuple[Plan, Path, ShardedComp
     assert said.startswith("other is closer to the human texts than model: MAUVE")
     assert "adjusted p = 0.001" in said
     assert [row[0] for row in over_all_rows(found)[1]] == ["other", "model"]
+
+
+def test_without_a_test_intervals_decide_and_that_is_said(
+    two: tuple[Plan, Path, ShardedComparison, Comparison],
+) -> None:
+    *_, found, _ = two
+    untested = dataclasses.replace(found, differences=())
+    assert "numbers of texts differ by more than 1" in str(closest_over_all(untested))
+    third = dataclasses.replace(found.candidates[0], name="third"), dataclasses.replace(found.sides[1], name="third")
+    mixed = dataclasses.replace(found, candidates=(*found.candidates, third[0]), sides=(*found.sides, third[1]))
+    ends = [(each.scores["mauve"].low, each.scores["mauve"].high) for each in found.candidates]
+    lower = dataclasses.replace(found.candidates[0].scores["mauve"], high=ends[1][1])
+    overlapping = dataclasses.replace(found.candidates[0], scores={**found.candidates[0].scores, "mauve": lower})
+    mixed = dataclasses.replace(mixed, candidates=(overlapping, *mixed.candidates[1:]))
+    assert mixed.difference("mauve", "other", "model") is not None, "told apart by the test, and not by the intervals"
+    assert "cannot be told" in str(closest_over_all(mixed))
+    one = dataclasses.replace(untested.candidates[0], scores=untested.candidates[1].scores)
+    tied = dataclasses.replace(untested, candidates=(one, untested.candidates[1]))
+    assert str(closest_over_all(tied)).startswith("Whether model or other is closer to the human texts cannot be told")
 
 
 def test_one_candidate_has_no_joint_partition(tmp_path: Path) -> None:

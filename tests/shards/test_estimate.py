@@ -15,19 +15,23 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.shards import estimate as estimating
 from mauve_core.shards import sizes
-from mauve_core.shards.compare import encode_tasks
+from mauve_core.shards.checking import require_readable
+from mauve_core.shards.compare import encode_tasks, plan_of
 from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Done
 from mauve_core.shards.estimate import Estimate, estimate, require_room, spread
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
+from mauve_core.shards.failures import ShardError
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import rows_of, sizes_of
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.timing import read_sample
-from tests.sharded import SCORE, Inline, MadeUp, carried_out
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features
+from tests.word_files import by_topic
 
 
 class Counting(Inline):
@@ -158,12 +162,146 @@ def test_what_is_finished_is_counted_and_not_encoded_again(text_plan: Callable[.
     assert engine.names == []
 
 
+def damaged(plan: Plan, line: str, *places: int) -> list[Path]:
+    """Put a line after the first twenty of shards of the human side."""
+    paths = [Path(plan.sides[HUMAN][place]) for place in places]
+    for path in paths:
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([*lines[:20], line, *lines[20:], ""]))
+    return paths
+
+
+REFUSED, BROKEN = '{"id": "x", "prompt": "p", "text": "of unknown words"}', '{"text": "half'
+
+
+REFUSED, BROKEN = '{"id": "x", "prompt": "p", "text": "of unknown words"}', '{"text": "half'
+
+
+@pytest.mark.parametrize(
+    ("line", "message"), [(REFUSED, "has no vector for any word in text"), (BROKEN, "not valid JSON")]
+)
+def test_samples_of_damaged_shards_are_left_out_unless_an_estimate_is_all_that_is_asked(
+    text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.setattr(estimating, "LEAST_BYTES", 100)
+    plan = text_plan(3)
+    (path,) = damaged(plan, line, 1)
+    work = Work.begin(tmp_path / "work", dataclasses.replace(plan, stamps={}))
+    found = estimate(work, Inline(), encode_tasks(work))
+    assert found is not None
+    assert (found.shards, found.sampled) == (6, 5)
+    assert found.texts.value == pytest.approx(480, rel=0.05)
+    with pytest.raises(ShardError, match=message) as caught:
+        asked(work)
+    assert str(path) in str(caught.value)
+
+
 def test_an_estimate_changes_no_result(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
     plan = text_plan(3)
     asked(Work.begin(tmp_path / "estimated", plan))
     found, plain = carried_out(plan, tmp_path / "estimated"), carried_out(plan, tmp_path / "plain")
     assert found.digest() == plain.digest()
     assert [one.name for one in found.passes] == [one.name for one in plain.passes]
+
+
+def test_a_part_says_what_it_encodes_and_what_all_parts_write(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
+    work = Work.begin(tmp_path / "work", text_plan(20))
+    part = estimate(work, Inline(), encode_tasks(work, part=(0, 4)), always=True)
+    assert part is not None
+    whole = asked(work)
+    assert part.shards == 10
+    assert part.texts.value == pytest.approx(whole.texts.value / 4, rel=0.05)
+    assert part.disk == pytest.approx(whole.disk, rel=0.05)
+
+
+def uneven_parquet(folder: Path, change: Callable[[int, dict[str, Any]], None] = lambda *_: None) -> Plan:
+    """Texts of two sides in 20 Parquet shards each, whose bytes say little of their rows."""
+    rng = np.random.default_rng(2)
+    words = by_topic(folder / "words.txt")
+    for side, rows in made_texts(600).items():
+        (folder / side).mkdir()
+        ends = np.sort(rng.choice(np.arange(4, 600), 19, replace=False))
+        for index, places in enumerate(np.split(np.arange(600), ends)):
+            own = [{**rows[place], "more": rng.bytes(int(rng.integers(1000))).hex()} for place in places]
+            for number, row in enumerate(own):
+                change(number, row)
+            pq.write_table(pa.Table.from_pylist(own), folder / side / f"{index:02}.parquet")
+    return plan_of(folder / HUMAN, {"model": folder / "model"}, encoder=EncoderConfig(str(words)), score=SCORE)
+
+
+def test_rows_of_parquet_are_not_extrapolated(tmp_path: Path) -> None:
+    work = Work.begin(tmp_path / "work", uneven_parquet(tmp_path))
+    by_bytes = asked(work)
+    assert by_bytes.most is None
+    assert by_bytes.texts.high is not None
+    assert by_bytes.texts.high - by_bytes.texts.value > 100
+    require_readable(work, encode_tasks(work))
+    found = asked(work)
+    assert (found.texts, found.most) == (Span(1200, 1200, 1200), 1200)
+    Inline().run(work.folder, encode_tasks(work)[::3], lambda *_: None)
+    assert (asked(work).texts, asked(work).most) == (Span(1200, 1200, 1200), 1200)
+
+
+def test_of_rows_that_may_be_left_out_a_share_is_extrapolated(tmp_path: Path) -> None:
+    def change(number: int, row: dict[str, Any]) -> None:
+        if number % 4 == 1:
+            row["text"] = ""
+
+    work = Work.begin(tmp_path / "work", uneven_parquet(tmp_path, change))
+    require_readable(work, encode_tasks(work))
+    found = asked(work)
+    shards = [pq.read_table(shard)["text"] for shards in work.plan.sides.values() for shard in shards]
+    true = sum(text != "" for shard in shards for text in shard.to_pylist())
+    assert true < 950
+    assert found.most == 1200
+    assert found.texts.low is not None
+    assert found.texts.high is not None
+    assert found.texts.low <= true <= found.texts.high < 1200
+    assert found.texts.value == pytest.approx(true, rel=0.05)
+
+
+def test_lines_of_one_side_are_extrapolated_beside_rows_of_the_other(tmp_path: Path) -> None:
+    plan = uneven_parquet(tmp_path)
+    for path in (tmp_path / "model").iterdir():
+        lines = pq.read_table(path).drop_columns(["more"]).to_pandas().to_json(orient="records", lines=True)
+        path.with_suffix(".jsonl").write_text(lines)
+        path.unlink()
+    plan = plan_of(tmp_path / HUMAN, {"model": tmp_path / "model"}, encoder=plan.encoder, score=SCORE)
+    work = Work.begin(tmp_path / "work", plan)
+    require_readable(work, encode_tasks(work))
+    found = asked(work)
+    assert found.most is None
+    assert found.texts.low is not None
+    assert found.texts.low <= 1200
+    assert found.texts.value == pytest.approx(1200, rel=0.03)
+
+
+def test_spans_of_sums() -> None:
+    one, other = Span(10.0, 7.0, 13.0), Span(20.0, 16.0, 24.0)
+    assert one.and_(other) == Span(30.0, 25.0, 35.0)
+    assert one.and_(Span(0.0, None, None)) == Span(0.0, 0.0, 0.0).and_(one) == one
+    assert one.and_(Span(5.0, None, None)) == Span(15.0, None, None)
+    assert one.at_most(12) == Span(10.0, 7.0, 12)
+    assert Span(10.0, None, None).at_most(9) == Span(9, None, None)
+
+
+def test_features_need_no_encoding(made_up: MadeUp, tmp_path: Path) -> None:
+    found = asked(Work.begin(tmp_path / "work", made_up.plan))
+    assert found.texts.value == pytest.approx(1200, rel=1e-3)
+    assert (found.tokens.value, found.seconds.value, found.wall.value, found.device) == (0, 0, 0, "")
+    assert found.components == carried_out(made_up.plan, tmp_path / "work")["model"].components
+    assert found.iteration_seconds > 0
+
+
+@pytest.mark.trial
+def test_the_folder_grows_as_was_said(tmp_path: Path) -> None:
+    places = written_features(tmp_path / "features", made_sides(20_000), shards=2)
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=SCORE)
+    work = Work.begin(tmp_path / "work", plan)
+    said = asked(work).disk
+    carried_out(plan, work.folder)
+    written = sum(path.stat().st_size for path in work.root.rglob("*") if path.is_file())
+    assert written == pytest.approx(said, rel=0.25)
 
 
 def test_a_disk_that_is_too_small_is_refused(made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

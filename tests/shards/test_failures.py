@@ -17,7 +17,10 @@ import pytest
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
+from mauve_core.encoders.tokenizing import NoFeaturesError
+from mauve_core.numerics.kmeans.clustering import too_few
 from mauve_core.shards import checking, encoding, failures, sizes
+from mauve_core.shards.checking import require_enough_rows
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.engines import engine_for
 from mauve_core.shards.failures import REPAIR, Failures, ShardError
@@ -25,7 +28,7 @@ from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import lines_until
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.texts import Named
-from tests.sharded import SCORE, Inline, carried_out, made_texts
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features
 from tests.word_files import by_topic
 
 SHARDS = 6
@@ -101,12 +104,59 @@ def test_shards_with_other_fields_are_named_before_anything_is_encoded(
     assert not begun(work)
 
 
+def test_shards_that_a_manifest_names_in_vain_are_named_together(planned: Callable[..., Plan], tmp_path: Path) -> None:
+    planned()
+    (tmp_path / "all.manifest").write_text("human/00.jsonl\nhuman/one.jsonl\nhuman/two.jsonl\n")
+    with pytest.raises(InputError, match=r"^2 of 9 shards cannot be used: .*one\.jsonl.*two\.jsonl"):
+        plan_of(tmp_path / "all.manifest", {"model": tmp_path / "model"}, encoder=EncoderConfig("glove"))
+
+
 def test_what_encoding_takes_is_not_refused(planned: Callable[..., Plan], tmp_path: Path) -> None:
     (tmp_path / "model/90.jsonl").write_text("")
     (tmp_path / "model/91.jsonl").write_text('{"id": "1", "prompt": "p"}\n' + (tmp_path / "model/00.jsonl").read_text())
     pq.write_table(pa.table({"id": pa.array([], pa.string())}), tmp_path / "model/92.parquet")
     found = carried_out(planned(named={"model": Named(text="text")}), tmp_path / "work")
     assert found.sides[1].n == 140
+
+
+@pytest.mark.parametrize("names", ["*.parquet", "*"])
+def test_fewer_rows_than_clusters_are_refused_before_anything_is_encoded(
+    planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str
+) -> None:
+    planned()
+    encoder, sides = EncoderConfig(str(tmp_path / "words.txt")), {"model": tmp_path / "model" / names}
+
+    def work(k: int) -> Work:
+        score = dataclasses.replace(SCORE, k=k)
+        plan = plan_of(tmp_path / "human" / names, sides, encoder=encoder, score=score)
+        return Work.begin(tmp_path / f"work-{k}", plan)
+
+    rows = 240 if names == "*" else 120
+    with pytest.raises(InputError) as caught:
+        compare_shards(work(rows + 1), Inline())
+    assert str(caught.value) == str(too_few(rows, rows + 1, at_most=True))
+    assert not begun(work(rows + 1))
+    require_enough_rows(work(rows))
+    part = work(rows + 1)
+    Inline().run(part.folder, encode_tasks(part, part=(0, 2)), lambda *_: None)
+    with pytest.raises(InputError, match=f"at most {rows} that can be told apart"):
+        require_enough_rows(part)  # whatever was encoded, and by which part
+    monkeypatch.setattr(checking, "COUNTED_BYTES", 100)
+    other = work(rows + 2)
+    if names == "*.parquet":
+        with pytest.raises(InputError, match="Too few different texts"):
+            require_enough_rows(other)
+    else:
+        require_enough_rows(other)  # it would take more reading to say so
+
+
+def test_more_clusters_than_sampled_rows_and_fewer_rows_of_features(made_up: MadeUp, tmp_path: Path) -> None:
+    for change, rows in (({"sample_rows": 500}, 500), ({}, 1200)):
+        plan = dataclasses.replace(made_up.plan, score=dataclasses.replace(SCORE, k=rows + 1), **change)
+        work = Work.begin(tmp_path / str(rows), plan)
+        with pytest.raises(InputError, match=f"at most {rows} that can be told apart"):
+            compare_shards(work, Inline())
+        assert not begun(work)
 
 
 def test_lines_are_counted_until_there_are_enough(planned: Callable[..., Plan], tmp_path: Path) -> None:
@@ -117,6 +167,19 @@ def test_lines_are_counted_until_there_are_enough(planned: Callable[..., Plan], 
     assert lines_until(path, math.inf, 10**6)[0] == 20
     assert lines_until(path, 5, 10**6)[0] >= 5
     assert lines_until(path, 21, 10)[0] == math.inf
+
+
+def test_features_that_are_cut_off(tmp_path: Path) -> None:
+    places = written_features(tmp_path / "in", made_sides(), 3)
+    for name in ("00.npy", "02.npy"):
+        path = places["model"] / name
+        path.write_bytes(path.read_bytes()[:-1])
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=SCORE)
+    work = Work.begin(tmp_path / "work", plan)
+    with pytest.raises(InputError, match=r"^2 of 6 .*00\.npy cannot be read as an array\. .*02\.npy cannot") as caught:
+        compare_shards(work, Inline())
+    assert caught.value.allowed == "a .npy file of numbers"
+    assert not begun(work)
 
 
 def with_header(header: str) -> bytes:
@@ -202,6 +265,21 @@ def test_refused_texts_are_counted_from_the_first_of_their_shard(
     assert str(caught.value).startswith(f"Texts of the shard {path} cannot be encoded: ")
 
 
+def test_features_that_are_not_finite_stop_all_shards(
+    planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They tell of a broken device rather than of texts, and it would break the others, too."""
+
+    def encode(*_: object) -> None:
+        raise NoFeaturesError.of([3], "The model's features are not finite for")
+
+    monkeypatch.setattr(encoding.Encoder, "encode", encode)
+    work = Work.begin(tmp_path / "work", planned())
+    with pytest.raises(InputError, match=r"^Texts of the shard \S+ cannot .* are not finite for text 3 ") as caught:
+        compare_shards(work, Inline())
+    assert not isinstance(caught.value, ShardError)
+
+
 @pytest.mark.timeout(240)
 def test_what_is_not_about_one_shard_ends_the_pass(planned: Callable[..., Plan], tmp_path: Path) -> None:
     plan = planned()
@@ -236,6 +314,33 @@ def fail(found: Failures, side: str, count: int) -> None:
     for index in range(count):
         assert not found.stopped
         found.add(task_of(side, index), ShardError(f"Shard {index}"))
+
+
+def test_many_failures_in_a_row_end_what_went_well_before() -> None:
+    """A store that refuses by now, such as after a token has expired, would let each of the others fail, too."""
+    tasks = [task_of(side, index) for side in ("human", "model") for index in range(100)]
+    found = Failures(tasks, tasks)
+    fail(found, "model", 5)
+    found.succeeded(task_of("model", 50))
+    fail(found, "model", failures.MOST_IN_VAIN - 1)
+    found.succeeded(task_of("human", 50))
+    fail(found, "model", 1)
+    assert found.stopped
+    with pytest.raises(
+        InputError,
+        match=r"^25 of 200 shards cannot be used, among them the last 20 of 'model' that were tried, so no others",
+    ):
+        found.raise_any()
+
+
+def test_shards_that_were_finished_before_keep_a_side_going_until_one_more_is() -> None:
+    tasks = [task_of("model", index) for index in range(100)]
+    found = Failures(tasks, tasks[:-1])
+    fail(found, "model", 3 * failures.MOST_IN_VAIN)
+    assert not found.stopped
+    found.succeeded(task_of("model", 90))
+    fail(found, "model", failures.MOST_IN_VAIN)
+    assert found.stopped
 
 
 def test_an_error_of_another_kind_is_raised_alone() -> None:

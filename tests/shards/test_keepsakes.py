@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections import Counter
@@ -24,11 +25,12 @@ from mauve_core.shards.clustering import centers_path, coordinates_path, labels_
 from mauve_core.shards.collecting import KeptCluster, KeptSide, design_effects, kept_clusters
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.drawing import mixed
-from mauve_core.shards.keepsakes import NEAREST, RANDOM, Rows
+from mauve_core.shards.keepsakes import MOST_CHARACTERS, NEAREST, RANDOM, Rows
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.tasks import remaining
 from mauve_core.shards.texts import Named, Tally, digests_of, texts_at, texts_of
-from tests.sharded import SCORE, Inline, carried_out, made_texts, written_texts
+from mauve_core.shards.wording import propose, proposed, total_path
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
 N = 2400
@@ -212,7 +214,12 @@ def test_what_is_finished_is_not_read_again(done: Work, tmp_path: Path) -> None:
     next((tmp_path / "work").glob(f"*/*/{lost}")).unlink()
     again = carried_out(done.plan, tmp_path / "work")
     assert sum(one.tasks - one.done_before for one in again.passes) == 1
-    assert clusters_over_all(Work.open(tmp_path / "work")).digest() == expected
+    work = Work.open(tmp_path / "work")
+    assert clusters_over_all(work).digest() == expected
+    total_path(work, "model").unlink()
+    again = carried_out(done.plan, tmp_path / "work")
+    assert {one.name for one in again.passes if one.tasks > one.done_before} == {"count"}
+    assert clusters_over_all(work).digest() == expected
 
 
 def test_a_shard_that_has_vanished_is_named_and_nothing_is_lost(
@@ -238,6 +245,17 @@ def test_a_shard_that_has_vanished_is_named_and_nothing_is_lost(
     assert [one.name for one in again.passes if one.tasks > one.done_before] == ["fetch", "count"]
     ours, theirs = (kept_clusters(work, "model")[1] for work in (done, Work.open(tmp_path / "work")))
     assert [one.human.random for one in ours] == [one.human.random for one in theirs]
+
+
+def test_texts_of_a_shard_that_is_another_one_are_not_taken(planned: Callable[[int], Plan], tmp_path: Path) -> None:
+    plan = dataclasses.replace(planned(5), stamps={})
+    carried_out(plan, tmp_path / "work")
+    shutil.rmtree(Work.open(tmp_path / "work").folder / "fetched")
+    shard = Path(plan.sides[HUMAN][1])
+    lines = shard.read_text().splitlines()
+    shard.write_text("".join(f"{line}\n" for line in [lines[0], *lines]))
+    found = carried_out(plan, tmp_path / "work")
+    assert f"{shard} is not the one that was encoded" in found.texts_missing
 
 
 def test_rows_that_are_left_out_do_not_shift_the_others(tmp_path: Path) -> None:
@@ -280,6 +298,21 @@ def test_texts_at_rows_are_those_that_a_whole_shard_gives(tmp_path: Path, group:
     assert not texts_at(shard, Named(), [5000], complete=not tally.left_out)
 
 
+def test_long_texts_are_cut_and_say_so(tmp_path: Path) -> None:
+    sides = made_texts(60)
+    for row in sides["model"]:
+        row["text"] += " word" * MOST_CHARACTERS
+        row["prompt"] *= 1000
+    places = written_texts(tmp_path / "in", sides, 2)
+    encoder = EncoderConfig(str(by_topic(tmp_path / "words.txt")))
+    score = dataclasses.replace(SCORE, k=4)
+    carried_out(plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score), tmp_path / "work")
+    for cluster in kept_clusters(Work.open(tmp_path / "work"), "model")[1]:
+        for text in cluster.model.random:
+            assert (len(text.text), len(text.prompt or ""), text.cut) == (MOST_CHARACTERS, MOST_CHARACTERS, True)
+        assert not any(text.cut for text in cluster.human.random)
+
+
 def test_prompts_that_make_texts_alike_widen_intervals() -> None:
     """Beside resampled groups: five equal texts of each prompt have five times the variance."""
     rng = np.random.default_rng(3)
@@ -295,6 +328,17 @@ def test_prompts_that_make_texts_alike_widen_intervals() -> None:
     assert effects[2] == 1
     singles = np.eye(3, dtype=np.int64)[rng.integers(0, 3, 900)]
     assert design_effects(singles) == pytest.approx(np.ones(3), abs=0.01)
+
+
+def test_features_give_counts_without_texts(made_up: MadeUp, tmp_path: Path) -> None:
+    found = made_up.compared(tmp_path / "work")
+    assert {"keep", "fetch", "count"}.isdisjoint(one.name for one in found.passes)
+    clusters = clusters_over_all(Work.open(tmp_path / "work"))
+    clusters.check(found)
+    own = clusters["model"].clusters
+    assert sum(cluster.human.n for cluster in own) == found.sides[0].n
+    assert not any(cluster.human.sampled or cluster.model.phrases for cluster in own)
+    assert own[0].name == f"cluster {own[0].number}"
 
 
 # Phrases
@@ -367,3 +411,20 @@ def test_prompts_that_make_texts_alike_leave_fewer_phrases() -> None:
     assert distinctive_of_counts(["a", "b"], texts, sizes) == ([0], [1])
     assert distinctive_of_counts(["a", "b"], texts, sizes, effects=(8.0, 8.0)) == ([], [])
     assert distinctive_of_counts([], np.zeros((2, 0), dtype=np.int64), sizes) == ([], [])
+
+
+def test_texts_of_two_prompts_propose_a_phrase(done: Work, tmp_path: Path) -> None:
+    work = Work.begin(tmp_path / "work", done.plan)
+    human = [("one", "only here"), ("one", "only here"), ("two", "a garden")]
+    model = [("one", "a garden"), ("id 7", "this garden"), ("id 8", "of mine")]
+    propose(work, "model", [[human, model], [[], []]])
+    assert proposed(work, "model") == [["garden"], []]
+
+
+def test_sides_that_are_equal_have_no_clusters_and_a_score_of_one(done: Work, tmp_path: Path) -> None:
+    plan = dataclasses.replace(done.plan, sides={HUMAN: done.plan.sides[HUMAN], "same": done.plan.sides[HUMAN]})
+    found = carried_out(plan, tmp_path / "work")
+    assert not found.texts_missing
+    assert found["same"].scores["mauve"].mean == 1
+    assert next(each.tasks for each in found.passes if each.name == "encode") == len(done.plan.sides[HUMAN])
+    assert clusters_over_all(Work.open(tmp_path / "work"))["same"].clusters == ()

@@ -18,7 +18,8 @@ from mauve_core.shards.compare import encode_tasks, plan_of
 from mauve_core.shards.places import list_shards, opened_shard
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.tasks import remaining
-from tests.sharded import SCORE, Inline, carried_out, made_texts, written_texts
+from tests.sharded import SCORE, Inline, carried_out, made_texts, written_features, written_texts
+from tests.sharded import made_sides as made_features
 from tests.word_files import by_topic
 
 KEY, SECRET = "AKIAEXAMPLEKEY", "example-secret-that-nobody-may-see"
@@ -92,6 +93,15 @@ def test_a_comparison_reads_texts_from_a_store(
     for secret in (SECRET, KEY):
         assert secret not in said
         assert secret.encode() not in written
+
+
+def test_a_comparison_reads_features_from_a_store(store: Store, tmp_path: Path) -> None:
+    places = written_features(tmp_path / "features", made_features(200), 2)
+    for name, folder in places.items():
+        store.put(folder, name)
+    here = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=SCORE)
+    there = plan_of(store.url("human"), {"model": store.url("model")}, encoder=None, score=SCORE)
+    assert carried_out(there, tmp_path / "there").digest() == carried_out(here, tmp_path / "here").digest()
 
 
 def test_a_vanished_shard_is_named_and_nothing_is_lost(store: Store, tmp_path: Path) -> None:

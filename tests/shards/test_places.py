@@ -27,6 +27,11 @@ def test_shards_are_listed_by_name(tree: Path, where: str, expected: list[str]) 
     assert list_shards(tree / where) == tuple(str(tree / name) for name in expected)
 
 
+def test_a_relative_place_becomes_absolute(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tree)
+    assert list_shards("*.jsonl") == (str(tree / "b.jsonl"),)
+
+
 def test_a_manifest_has_its_own_order(tree: Path) -> None:
     manifest = tree / f"shards{MANIFEST_SUFFIX}"
     manifest.write_text("# the second first\ninner/d.jsonl\n\nb.jsonl\ns3://bucket/e.jsonl\n")

@@ -65,6 +65,14 @@ def test_what_is_encoded_is_shared_by_comparisons_that_encode_alike(
     assert works[0].folder != works[1].folder
 
 
+def test_machines_that_begin_at_once_agree(tmp_path: Path) -> None:
+    """Also if another one is just writing the first file."""
+    folder = Work.begin(tmp_path / "work", PLAN).folder
+    (folder / "plan.json").rename(folder / f".plan.json.{'0' * 16}")
+    assert Work.begin(tmp_path / "work", PLAN).folder == folder
+    assert Work.begin(tmp_path / "work", dataclasses.replace(PLAN, run_texts=5)).folder != folder
+
+
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full/notes.md").write_text("mine")
@@ -104,6 +112,22 @@ def test_a_name_never_becomes_a_path(made_up: MadeUp, tmp_path: Path) -> None:
     carried_out(dataclasses.replace(made_up.plan, sides=sides), tmp_path / "inner/work")
     assert [path.name for path in (tmp_path / "inner").iterdir()] == ["work"]
     assert not (tmp_path / "outside").exists()
+
+
+def test_features_that_cannot_be_used(made_up: MadeUp, tmp_path: Path) -> None:
+    wrong = {
+        "text.npy": np.array(["a", "b"]),
+        "flat.npy": np.ones(4, np.float32),
+        "zero.npy": np.zeros((4, 8), np.float32),
+        "nan.npy": np.full((4, 8), np.nan, np.float32),
+        "wide.npy": np.ones((40, 9), np.float32),
+    }
+    for name, array in wrong.items():
+        np.save(tmp_path / name, array)
+        sides = {HUMAN: made_up.plan.sides[HUMAN], "model": (*made_up.plan.sides["model"], str(tmp_path / name))}
+        expected = "different width" if name == "wide.npy" else name.replace(".", r"\.")
+        with pytest.raises(InputError, match=expected):
+            carried_out(dataclasses.replace(made_up.plan, sides=sides), tmp_path / f"work-{name}")
 
 
 def test_pickled_features_are_refused(made_up: MadeUp, tmp_path: Path) -> None:

@@ -30,6 +30,13 @@ def test_the_sample_does_not_depend_on_the_shards(text_plan: Callable[..., Plan]
         assert len(few[source]) == 50
 
 
+def test_both_sides_keep_the_same_prompts(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
+    found = sampled(text_plan(3), tmp_path / "work", 60)
+    human, model = ({text.prompt for text in found[source]} for source in (HUMAN, "model"))
+    assert human == model
+    assert len(human) == 60
+
+
 def test_rows_of_the_sample_are_those_of_the_features(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
     from mauve_core.encoders import encode
 

@@ -52,6 +52,10 @@ def stop_at(stage: str) -> Progress:
     return progress
 
 
+def files(run: Run) -> dict[str, bytes]:
+    return {str(path.relative_to(run.path)): path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+
+
 def test_a_run_is_stored_with_its_scores_before_its_map(task: ComparisonTask) -> None:
     seen: list[Run] = []
     stages: list[str] = []
@@ -121,6 +125,17 @@ def test_a_map_that_comes_during_an_export_leaves_the_archive_whole(
     assert RunStore().load(RunStore().import_(path, name="elsewhere").id).comparison.projection is None
 
 
+def test_a_run_with_a_map_keeps_it(own_home: Path) -> None:
+    run = make_run(own_home, n=40, seeds=2)
+    before = files(run)
+    assert with_map(run) is run
+    bare = dataclasses.replace(run, comparison=dataclasses.replace(run.comparison, projection=None))
+    drawn = dataclasses.replace(run.comparison, projection=run.comparison.projection + 1)  # type: ignore[operator]
+    kept = RunStore().add_map(bare, drawn)
+    np.testing.assert_array_equal(kept.comparison.projection, run.comparison.projection)
+    assert files(run) == before
+
+
 def test_a_map_of_another_run_of_that_id_is_refused(own_home: Path) -> None:
     run = make_run(own_home, n=40, seeds=2, projection=False)
     places = np.zeros((sum(source.n for source in run.comparison.sources), 2), dtype=np.float32)
@@ -185,3 +200,10 @@ def test_the_command_line_prints_the_scores_before_the_map_is_drawn(
     assert main([*arguments, "--seeds", "2", "--bootstrap", "100", "--out", "as json", "--json", "--quiet"]) == 0
     assert printed[1] == ""
     assert json.loads(capsys.readouterr().out)["run"] == "as-json"
+
+
+def test_a_resumed_job_finds_its_run_beside_a_damaged_one_of_that_name(task: ComparisonTask) -> None:
+    damaged = task.make(job="another")
+    (damaged.path / "texts-0.parquet").write_bytes(b"no table")
+    made = task.make(job="j")
+    assert task.make(job="j").id == made.id

@@ -104,6 +104,17 @@ def test_another_model_takes_its_own_layer() -> None:
     assert changed(before, {"encoder": "minilm", "layer": 3}).encoder == EncoderConfig("minilm", layer=3, max_tokens=64)
 
 
+def test_settings_without_an_encoder_or_of_no_name_are_refused() -> None:
+    given = CompareConfig(encoder=None)
+    with pytest.raises(InputError, match="no encoder for max_tokens to apply to"):
+        changed(given, {"max_tokens": 9})
+    assert changed(given, {"encoder": "minilm", "max_tokens": 9}).encoder == EncoderConfig("minilm", max_tokens=9)
+    with pytest.raises(InputError, match="No setting is named clusters"):
+        changed(given, {"clusters": 9})
+    with pytest.raises(InputError, match="setting seeds"):
+        changed(given, {"seeds": 0})
+
+
 # Features
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +58,15 @@ def tokens(loaded, text):
     return loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
+def test_what_the_model_asks_for_is_a_note_of_every_candidate(task, folder, tmp_path):
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    (copy / "generation_config.json").write_text('{"repetition_penalty": 5.0}')
+    run = replace(task, model=str(copy), measures=False).make()
+    for candidate in run.comparison.candidates:
+        (note,) = [note for note in candidate.source.notes if "passed over" in note]
+        assert note.endswith("parameters alone: repetition_penalty = 5.0.")
+
+
 def test_prompts_and_texts_are_cut_in_tokens(loaded):
     corpus = corpus_from_texts([f"{text} Number {i}." for i, text in enumerate(SENTENCES)], name=HUMAN)
     cut = cut_texts(corpus, loaded.tokenizer, 5, 8)
@@ -84,6 +95,26 @@ def test_texts_that_are_all_prompt_are_left_out_and_counted(loaded):
         cut_texts(corpus.take([0]), loaded.tokenizer, 10, 8)
     with pytest.raises(InputError, match="have no prompts"):
         cut_texts(corpus, loaded.tokenizer, None, 8)
+
+
+@pytest.mark.parametrize("field", [None, "prompt"])
+def test_a_length_of_prompts_goes_before_a_guessed_field_but_not_before_a_named_one(task, loaded, tmp_path, field):
+    path = tmp_path / "prompted.jsonl"
+    path.write_text(
+        "\n".join(json.dumps({"prompt": "Say:", "text": f"{text} {i}."}) for i, text in enumerate(SENTENCES * 4))
+    )
+    study = replace(task, human=TextFile(str(path), prompt_field=field), decoders=("greedy",), measures=False)
+    if field is not None:
+        with pytest.raises(InputError, match=r"The prompts are given twice.*Leave one of them out"):
+            study.make()
+        return
+    human = study.make().corpora[HUMAN]
+    assert human.prompts == tuple(loaded.tokenizer.decode(tokens(loaded, text)[:5]) for text in corpus_texts(path))
+    assert not any("prompt" in note for note in human.notes)
+
+
+def corpus_texts(path):
+    return [json.loads(line)["text"] for line in path.read_text().splitlines()]
 
 
 def test_the_adversarial_decoder_takes_the_human_perplexity(loaded):
