@@ -124,6 +124,7 @@ def test_greedy_texts_are_those_of_transformers(
     ]
 
 
+@pytest.mark.trial
 def test_texts_end_where_the_model_says(vllm: Any, llama: str, tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(llama)
     texts = {least: written(llama, "ancestral", tmp_path, replace(SETTINGS, min_new_tokens=least)) for least in (0, 8)}

@@ -185,6 +185,7 @@ def test_one_seed_and_few_texts_are_said(tmp_path: Path) -> None:
     assert all(score.sd is None for row in found.rows for score in row.scores.values())
 
 
+@pytest.mark.trial
 def test_numbers_that_clusters_do_not_tell_are_explained(tmp_path: Path) -> None:
     human, sides, features = make_comparison_inputs(60)
     noise = np.random.default_rng(0).normal(size=len(human))

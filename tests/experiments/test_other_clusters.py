@@ -135,6 +135,7 @@ def test_the_runs_own_numbers_and_the_baseline_stay(run: Run) -> None:
     assert both.settings["clusters_from"]["n"] == 70
 
 
+@pytest.mark.trial
 def test_clusters_of_texts_without_topics_know_less_of_them(run: Run) -> None:
     one_topic, features = make_side("flat", np.array([1.0] + [1e-12] * 7), 200, 16, 3)
     table = attributes_run(run, [8], ["topic"], others=OtherTexts("flat", one_topic, features))
@@ -154,6 +155,7 @@ def test_ks_that_the_other_texts_do_not_permit_are_left_out_and_said(run: Run) -
         attributes_run(run, [4], others=others(10))
 
 
+@pytest.mark.trial
 def test_shared_texts_are_said_and_another_width_is_refused(run: Run) -> None:
     own = OtherTexts("same", run.corpora[HUMAN], np.asarray(run.features(HUMAN)))
     assert any(f"{N} of the {N} texts of same are among" in note for note in attributes_run(run, [4], others=own).notes)

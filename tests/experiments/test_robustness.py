@@ -145,6 +145,7 @@ def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
     assert table.control.scores["auc"].sd == pytest.approx(np.std(values["auc"], ddof=1))
 
 
+@pytest.mark.trial
 def test_sources_stand_in_with_as_many_texts_and_keep_their_order(run):
     table = probes(run, splits=2)
     assert [(line.kind, line.name) for line in table.lines] == [

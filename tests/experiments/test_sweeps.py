@@ -99,6 +99,7 @@ def test_a_sweep_over_k_holds_the_runs_own_scores_at_its_own_k(run: Run, no_enco
     assert any(note.startswith("At k = 20, 40, a cluster has fewer than 5 texts") for note in sweep.notes)
 
 
+@pytest.mark.trial
 def test_more_clusters_see_more_difference(run: Run) -> None:
     # NeurIPS 2021, appendix, figure 8 (left): near 1 for few clusters, towards 0 for many.
     for name in NAMES:
@@ -247,6 +248,7 @@ def test_a_decoder_is_also_read_from_the_texts_and_never_guessed(home: Path) -> 
     assert any(note.startswith("temperature is left out") for note in sweep.notes)
 
 
+@pytest.mark.trial
 def test_what_has_no_single_parameter_is_left_out(home: Path) -> None:
     run = named_run(home, {"close": "beam:b=4,no-repeat=4", "shifted": "beam:b=8,no-repeat=4", "collapsed": "beam:b=2"})
     assert sweep_run(run, "decoder").candidates == ("beam b, no-repeat=4",)
