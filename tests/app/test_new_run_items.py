@@ -167,7 +167,7 @@ def test_a_bad_file_of_images_is_named_on_its_card(
 
 
 def test_one_of_several_fields_of_images_is_chosen(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
+    open_page: OpenPage, started: list[tuple[str, Any]], pictures: Mapping[str, Path]
 ) -> None:
     app = open_page(VIEW)
     upload(app, "human", ("real.zip", zipped(pictures["real"])))

@@ -195,7 +195,7 @@ def test_what_is_started_is_what_was_chosen(
 
 
 def test_k_is_left_to_the_core_and_a_map_drawn_unless_said_otherwise(
-    open_page: OpenPage, started: list[dict[str, Any]]
+    open_page: OpenPage, started: list[tuple[str, Any]]
 ) -> None:
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
