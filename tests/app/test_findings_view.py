@@ -13,9 +13,8 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.caching import texts
 from mauve_app.components import text_search
-from mauve_app.url.parameters import State, changed
+from mauve_app.url.parameters import State
 from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.findings.finding import masks
 from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.analysis.precomputed import run_cluster_names
@@ -85,20 +84,6 @@ def test_its_texts_go_along_to_the_clusters(open_page: OpenPage, stored_run: Run
     app = opened(open_page, CLUSTERS, candidate="collapsed", shows=found.key)
     assert f"**texts that {found.condition}**: {len(found.human_texts)} of 60 texts by people" in says(app)
     assert f"{len(found.model_texts)} of 60 texts by collapsed" in says(app)
-
-
-def test_only_texts_of_its_two_sources_are_found(stored_run: Run) -> None:
-    finding = run_findings(stored_run, "collapsed")[1]
-    state = changed(State(), candidate="collapsed", search_finding=finding.key)
-    search = text_search.of(stored_run, state)
-    found = texts.found(stored_run.id, search)
-    expected = dict(zip((HUMAN, "collapsed"), masks(finding, 60, 60), strict=True))
-    for name, mask in found.items():
-        assert mask.tolist() == expected.get(name, np.zeros(60, dtype=bool)).tolist()
-    words = text_search.of(stored_run, replace(state, search_query="the"))
-    both = texts.found(stored_run.id, words)["collapsed"]
-    assert both.sum() < expected["collapsed"].sum()
-    assert not (both & ~expected["collapsed"]).any()
 
 
 def test_what_the_run_lacks_is_left_aside(open_page: OpenPage, stored_run: Run) -> None:

@@ -20,7 +20,7 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.images import kind as images
 from mauve_core.images.encoding import ImageEncoder
 from mauve_core.molecules import kind as molecules
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
+from mauve_core.tasks.comparison import TextFile
 from tests.app.pages import said
 from tests.app.test_new_run_view import VIEW, jsonl, key_of, markdown, start_button, upload
 from tests.images.made import draw_images, draw_stripes
@@ -167,7 +167,7 @@ def test_a_bad_file_of_images_is_named_on_its_card(
 
 
 def test_one_of_several_fields_of_images_is_chosen(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
+    open_page: OpenPage, started: list[tuple[str, Any]], pictures: Mapping[str, Path]
 ) -> None:
     app = open_page(VIEW)
     upload(app, "human", ("real.zip", zipped(pictures["real"])))
@@ -176,7 +176,8 @@ def test_one_of_several_fields_of_images_is_chosen(
     assert start_button(app).disabled
     key_of(app, "items").set_value(1).run()
     start_button(app).click().run()
-    assert ComparisonTask.from_json(started[0]).candidates["made"].text_field == "mask"
+    ((_, task),) = started
+    assert task.candidates["made"].text_field == "mask"
 
 
 def test_the_size_of_a_side_says_whether_its_images_are_encoded(own_home: Path, pictures: Mapping[str, Path]) -> None:

@@ -28,7 +28,6 @@ from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.jobs import leftovers, queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.layouts import LAYOUTS, Layout, text
 from tests.planted_formats import planted
 
@@ -196,14 +195,14 @@ def test_what_is_started_is_what_was_chosen(
 
 
 def test_k_is_left_to_the_core_and_a_map_drawn_unless_said_otherwise(
-    open_page: OpenPage, started: list[dict[str, Any]]
+    open_page: OpenPage, started: list[tuple[str, Any]]
 ) -> None:
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
     app.selectbox(key="encoder_model_text").set_value("minilm").run()
     start_button(app).click().run()
-    task = ComparisonTask.from_json(started[0])
+    ((_, task),) = started
     assert task.config.score.k is None
     assert task.config.projection
     assert task.name == "human vs greedy"

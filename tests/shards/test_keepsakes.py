@@ -334,7 +334,6 @@ def test_features_give_counts_without_texts(made_up: MadeUp, tmp_path: Path) -> 
     found = made_up.compared(tmp_path / "work")
     assert {"keep", "fetch", "count"}.isdisjoint(one.name for one in found.passes)
     clusters = clusters_over_all(Work.open(tmp_path / "work"))
-    clusters.check(found)
     own = clusters["model"].clusters
     assert sum(cluster.human.n for cluster in own) == found.sides[0].n
     assert not any(cluster.human.sampled or cluster.model.phrases for cluster in own)
