@@ -71,7 +71,7 @@ def closest_sentence(
     """
     closest = words.said("Closest to people")
     ranked = [each.row.candidate for each in measure_standings(measurements, measure, order) if each.rank]
-    if len(ranked) < 2:
+    if len(ranked) < 2 or not measurements.tests(measure):
         return ""
     apart = _told_apart(measurements, measure)
     best, *others = ranked
