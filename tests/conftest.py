@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -31,8 +30,6 @@ NO_GPU = "THE CUDA TESTS RAN ON STAND-INS ALONE: no CUDA device on this machine"
 
 BEGUN = pytest.StashKey[float]()
 """When the first test began."""
-
-HOMES = itertools.count()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -129,8 +126,8 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def own_home(shared_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home of the program, so that no test sees the user's runs or another test's."""
-    home = shared_home.with_name(f"home-{next(HOMES)}")
+    home = tmp_path / "home"
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
     return home

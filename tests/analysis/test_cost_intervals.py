@@ -49,7 +49,7 @@ def expect_equal(found: CostIntervals, expected: list[tuple[float, float]], adds
 
 @pytest.mark.parametrize(
     ("how", "kind", "seed", "smoothing"),
-    [("shared", "joint", 1, "laplace"), ("none", "pairwise", 0, "none"), ("repeated", "pairwise", 2, "none")],
+    [("shared", "joint", 1, "laplace"), ("none", "pairwise", 0, "none"), ("repeated", "pairwise", 1, "none")],
 )
 def test_the_intervals_of_a_plain_twin(
     comparisons: dict[str, Comparison], how: str, kind: PartitionKind, seed: int, smoothing: str

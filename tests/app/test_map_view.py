@@ -50,12 +50,12 @@ def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:
     return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
 
 
-def test_a_map_of_a_sample_says_so(open_page: OpenPage, mapped_run: Run) -> None:
-    total = sum(source.n for source in mapped_run.comparison.sources)
+def test_a_map_of_a_sample_says_so(open_page: OpenPage, run: Run) -> None:
+    total = sum(source.n for source in run.comparison.sources)
     for fitted, said in ((None, False), (total, False), (total - 9, True)):
-        comparison = dataclasses.replace(mapped_run.comparison, map_fitted=fitted)
-        run = RunStore().save(f"fitted on {fitted}", comparison, mapped_run.corpora)
-        captions = " ".join(caption.value for caption in open_page(VIEW, run=run.id).caption)
+        comparison = dataclasses.replace(run.comparison, map_fitted=fitted)
+        other = RunStore().save(f"fitted on {fitted}", comparison, run.corpora)
+        captions = " ".join(caption.value for caption in open_page(VIEW, run=other.id).caption)
         assert (f"fitted on {total - 9:,} of {total:,} texts" in captions) == said
         assert ("fitted on" in captions) == said
 

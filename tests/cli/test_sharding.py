@@ -44,7 +44,8 @@ def merged(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, object]:
     return found
 
 
-def test_compare_prints_both_scores_and_stores_the_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.usefixtures("folder")
+def test_compare_prints_both_scores_and_stores_the_sample(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--run-texts", "60", "--out", "mine", *SAME]
     assert main(call) == 0
     out = capsys.readouterr().out
@@ -57,7 +58,7 @@ def test_compare_prints_both_scores_and_stores_the_sample(folder: Path, capsys: 
     assert re.search(r"\nours +240 +[\d.]+ ± [\d.]+ ", out)
     run = RunStore().load("mine")
     assert len(run.corpora[HUMAN]) == 60
-    assert Work.open(folder / "home/shards").plan.candidates == ("ours",)
+    assert Work.open(own_home / "shards").plan.candidates == ("ours",)
     stored = stored_clusters_over_all(run)
     assert stored is not None
     first = stored["ours"].clusters[0]

@@ -361,17 +361,6 @@ def test_a_model_cannot_change_a_decoder(folder, model, tmp_path, name):
     assert model.writing_notes == ()
 
 
-def test_files_that_such_settings_changed_are_written_again(folder, tmp_path):
-    asking = with_settings(folder, tmp_path, repetition_penalty=5.0)
-    settings, out = GenerationSettings(max_new_tokens=4), tmp_path / "out"
-    plain, other = (load_model(name, with_head=True, device="cpu") for name in (folder, asking))
-    assert other.identity.digest == plain.identity.digest
-    path = generate_files(plain, prompts_of(2), ["greedy"], out, settings=settings)["greedy"]
-    stamp = path.with_suffix(".key").read_text()
-    generate_files(other, prompts_of(2), ["greedy"], out, settings=settings)
-    assert path.with_suffix(".key").read_text() != stamp
-
-
 @pytest.mark.parametrize("stated", ["generation_config.json", "config.json", "tokenizer"])
 def test_a_text_ends_where_the_model_says(folder, model, tmp_path, stated, monkeypatch):
     settings, outputs, generate = GenerationSettings(max_new_tokens=8), [], model.model.generate

@@ -11,7 +11,7 @@ from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments import findings as module
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.findings import Finding, findings
-from mauve_core.experiments.text_measures.base import Measurements, Row, Value
+from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 from tests.encoder_tables import example
@@ -47,16 +47,19 @@ def told_apart() -> Comparison:
     return with_tests(make_comparison(**LOWEST), p_adjusted=0.01)
 
 
-def measured(first: float, second: float, sd: float = 0.01) -> Measurements:
+def measured(first: float, second: float, p_value: float = 0.001) -> Measurements:
     """Perplexity of the two candidates, 10 of the human texts; repetition has the opposite order."""
-    names = [candidate.name for candidate in make_comparison().candidates]
-    rows = []
+    names, sd = [candidate.name for candidate in make_comparison().candidates], 0.01
+    rows, tests = [], []
     for measure, values in (("perplexity", (first, second)), ("repetition", (10.0, 30.0))):
         for name, value in zip(names, values, strict=True):
             gap = abs(value - 10)
             spread = Value(value, sd, value - 2 * sd, value + 2 * sd), Value(10.0, 0.5, 9.0, 11.0)
             rows.append(Row(measure, name, *spread, Value(gap, sd, gap - 2 * sd, gap + 2 * sd)))
-    return Measurements(tuple(rows), {})
+        difference = abs(values[0] - 10) - abs(values[1] - 10)
+        ends = (difference - 0.01, difference + 0.01)
+        tests.append(MeasureDifference(measure, "gap", *names, difference, *ends, p_value, p_value, True, 20))
+    return Measurements(tuple(rows), {}, differences=tuple(tests))
 
 
 def test_the_last_by_mauve_may_be_the_first_by_a_measure(attached: dict[str, Any]) -> None:
@@ -71,7 +74,7 @@ def test_the_last_by_mauve_may_be_the_first_by_a_measure(attached: dict[str, Any
 
 
 def test_a_gap_that_ties_is_one_of_the_smallest(attached: dict[str, Any]) -> None:
-    attached["measurements"] = measured(10.2, 10.1, sd=0.5)
+    attached["measurements"] = measured(10.2, 10.1, p_value=0.2)
     (found,) = findings(run_with(told_apart()))
     assert "one of the smallest gaps of all" in found.sentence
 

@@ -15,7 +15,9 @@ CONTROL = (0.02, 0.03)
 def line(name: str, values: Sequence[float], kind: LineKind = "perturbation") -> ProbeLine:
     scores = {measure: SeedSpread.of([1 - value for value in values]) for measure in PROBE_SCORES}
     scores["exponentiated-kl"] = SeedSpread.of([1 + value for value in values])
-    return ProbeLine(kind, name, 30, 6, 0.9, scores | {"jensen-shannon": SeedSpread.of(values)})
+    tests = (0.01,) if kind == "perturbation" else ()
+    scores["jensen-shannon"] = SeedSpread.of(values)
+    return ProbeLine(kind, name, 30, 6, 0.9, scores, p_values=tests)
 
 
 NAMES = {

@@ -95,8 +95,7 @@ def test_features_of_unknown_origin_do_not_rank_with_others_of_the_same_texts(si
     assert not [each for each in differences(first, compare(*sides, CONFIG, encoder=Model())) if each.counts]
 
 
-def test_settings_without_a_name_are_written_as_before() -> None:
-    assert "features_from" not in CONFIG.as_dict()
+def test_settings_are_read_back() -> None:
     assert CompareConfig.from_dict(CONFIG.as_dict()) == CONFIG
 
 

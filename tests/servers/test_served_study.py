@@ -168,7 +168,6 @@ def test_a_task_is_stored_with_its_server_and_its_folder_depends_on_texts_alone(
     options = ServerOptions(max_parallel=9, max_requests=100)
     asked = replace(task, server=options)
     assert StudyTask.from_json(json.loads(json.dumps(asked.to_json()))) == asked
-    assert "server" not in task.to_json()
     assert asked.folder == task.folder
     assert replace(task, server=ServerOptions(sampling_fields=True)).folder != task.folder
     assert replace(task, tokenizer="gpt2").folder != task.folder
