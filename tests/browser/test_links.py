@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser import charts
 from tests.browser.conftest import still
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 
 def copied(page: Page) -> str:

@@ -14,7 +14,7 @@ from mauve_core.store import Run
 from tests.browser import charts
 from tests.browser.full_run import FOLLOWED
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 
 def opened_slowly(page: Page, url: str) -> None:
