@@ -17,7 +17,7 @@ from starlette.middleware import Middleware
 
 from mauve_app.components import job_progress, news
 from mauve_app.selection import MAX_CORNERS, clicked_value, polygon_of_event, rows_of_event
-from mauve_app.server import middleware, run_export, sign_in
+from mauve_app.server import access, middleware, run_export, sign_in
 from mauve_app.url.parameters import parse, to_query
 from mauve_app.views.judge.answer_panel import read_message
 from mauve_core.__main__ import main
@@ -180,6 +180,7 @@ def requests(path: Path) -> None:
     os.environ[HOME_VARIABLE] = str(path.parent / "home")
     if sent["password"]:
         os.environ[sharing.PASSWORD_HASH] = sent["password"]
+    access.sign_in.cache_clear()  # read once a process, and another test may have done so
     parts = (sign_in, run_export, news, job_progress)
     server = Starlette(
         routes=[route for part in parts for route in part.routes()],
