@@ -39,6 +39,7 @@ from mauve_core.scoring.result import Candidate, Comparison, Partition
 from mauve_core.store import Run, RunStore
 from mauve_core.store.folder import read_record
 from tests.mutations import SWAPPED, Place, leaves, make_full_run, swapped, value_at
+from tests.synthetic import make_run
 
 Reader = Callable[[Run], object]
 
@@ -119,7 +120,10 @@ def each_swapped(path: Path) -> Iterator[tuple[Place, Any]]:
 
 @pytest.mark.trial
 @pytest.mark.parametrize("name", ["comparison", "about"])
-def test_a_swapped_leaf_of_a_run_is_refused_or_does_no_harm(run: Run, name: str) -> None:
+def test_a_swapped_leaf_of_a_run_is_refused_or_does_no_harm(own_home: Path, name: str) -> None:
+    """Of a run with nothing beside it, whose report is quick to draw: what is attached has the next test."""
+    run = make_run(own_home, n=40, seeds=2, projection=False)
+    RunStore().describe(run.id, tags=["a"], notes="notes")
     path, refused, worked = run.path / f"{name}.json", 0, 0
     drawn: set[Place] = {("comparison", "joint")}  # without, a report says that there is no partition
     for place, _ in each_swapped(path):
