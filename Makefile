@@ -47,9 +47,9 @@ soak: setup-dev browser
 	$(BIN)/python benchmarks/soak.py --home $(SOAK_HOME) --minutes $(MINUTES) --out benchmarks/results/soak.md
 
 check: setup-dev lint
-	$(PYTEST) -q -m "$(FAST)"
+	$(PYTEST) -q -m "$(FAST) and not integration"
 
-# The same of what changed, the nearest first and none begun later than after these seconds.
+# The fast tests of what changed, the nearest first and none begun later than after these seconds.
 QUICK_S := 30
 quick: setup-dev lint
 	$(PYTEST) -q -m "$(FAST)" --within $(QUICK_S) $$($(BIN)/python -m tests.changed)

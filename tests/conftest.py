@@ -20,6 +20,9 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub, which reads it once
 # Before anything imports numba: the threads of two test workers would wait for one another.
 os.environ["NUMBA_NUM_THREADS"] = "1"
+# No test outlives a power cut, and waiting for the disk takes a twelfth of their time. What must be flushed, and in
+# which order, is asked of a stand-in (tests/store/test_power_cuts.py); processes that tests start flush as always.
+os.fsync = lambda _: None
 
 
 LEFT_OUT = pytest.StashKey[set[str]]()

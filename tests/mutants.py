@@ -32,7 +32,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 
-from tests.changed import ROOT, nearest_tests
+from tests.changed import FAST, ROOT, nearest_tests
 from tests.planted_faults import copy_checkout
 
 SEED = "1"
@@ -50,7 +50,6 @@ MEMORY_KB = 24_000_000
 EARLIER = 12
 
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile", "ci", "--no-header")
-FAST = ("-m", "not slow and not browser and not trial")
 
 SWAPS: Mapping[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -256,7 +255,7 @@ def first_failure(folder: Path, tests: list[str], seconds: int) -> str:
     """The first test that fails in so many seconds; an error at the start is one."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'app'}"}
     limited = ("sh", "-c", f'ulimit -t {seconds} && ulimit -v {MEMORY_KB} && exec "$@"', "sh")
-    command = [*limited, sys.executable, *PYTEST, *FAST, "--basetemp", str(folder.parent / "pytest"), *tests]
+    command = [*limited, sys.executable, *PYTEST, "-m", FAST, "--basetemp", str(folder.parent / "pytest"), *tests]
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True

@@ -1,16 +1,15 @@
-"""Plants one small wrong change at a time in a copy of the checkout, and says whether ``make check`` notices it.
+"""Plants one small wrong change at a time in a copy of the checkout, and says whether the fast tests notice it.
 
     python -m tests.planted_faults [NAME ...]
 
-Each meets the test command of ``make check`` with ``-x``: first on the tests that :mod:`tests.changed` finds nearest to
-it, which are among those of ``make check``, and where these let it pass, on all of them.
+Each meets the test command of ``make quick`` with ``-x``: first on the tests that :mod:`tests.changed` finds nearest to
+it, and where these let it pass, on all fast ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.changed import ROOT, nearest_tests
+from tests.changed import FAST, ROOT, nearest_tests
 
 
 @dataclass(frozen=True)
@@ -106,13 +105,20 @@ FAULTS = {
 """At least one in each package."""
 
 
-def check_command() -> list[str]:
-    """How ``make check`` calls pytest, under this interpreter."""
-    lines = subprocess.run(
-        ["make", "--no-print-directory", "--dry-run", "check"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
-    words = shlex.split(lines[-1])
-    return [sys.executable, *words[words.index("-m") :]]
+COMMAND = (
+    sys.executable,
+    "-m",
+    "pytest",
+    "-n",
+    "2",
+    "--dist",
+    "loadfile",
+    "--no-loadscope-reorder",
+    "-q",
+    "-x",
+    "-m",
+    FAST,
+)
 
 
 def copy_checkout(folder: Path, root: Path = ROOT) -> None:
@@ -124,12 +130,12 @@ def copy_checkout(folder: Path, root: Path = ROOT) -> None:
             shutil.copy2(root / name, folder / name)
 
 
-def first_failure(folder: Path, command: list[str], tests: list[str]) -> str | None:
+def first_failure(folder: Path, tests: list[str]) -> str | None:
     """The first test of these (all, where none are named) that fails in the copy; None where all pass."""
     paths = os.pathsep.join((str(folder), str(folder / "app")))
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "CI": "true"}
     result = subprocess.run(
-        [*command, "-x", "-p", "no:cacheprovider", "--basetemp", str(folder.parent / "pytest"), *tests],
+        [*COMMAND, "-p", "no:cacheprovider", "--basetemp", str(folder.parent / "pytest"), *tests],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if result.returncode == 0:
@@ -144,7 +150,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="faults whose names begin so; default all")
     names = tuple(parser.parse_args().names)
     chosen = {name: fault for name, fault in FAULTS.items() if not names or name.startswith(names)}
-    passed, command = [], check_command()
+    passed = []
     with tempfile.TemporaryDirectory() as base:
         folder = Path(base, "checkout")
         copy_checkout(folder)
@@ -154,8 +160,8 @@ def main() -> int:
             if original.count(fault.right) != 1:
                 raise SystemExit(f"{name}: {fault.file} does not hold {fault.right!r} just once")
             path.write_text(original.replace(fault.right, fault.wrong), encoding="utf-8")
-            found = first_failure(folder, command, nearest_tests([fault.file], root=folder))
-            found = found or first_failure(folder, command, [])
+            found = first_failure(folder, nearest_tests([fault.file], root=folder))
+            found = found or first_failure(folder, [])
             path.write_text(original, encoding="utf-8")
             print(f"{name}: {found or 'NOT NOTICED'} ({time.monotonic() - begun:.0f} s)", flush=True)  # noqa: T201
             passed += [] if found else [name]

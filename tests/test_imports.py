@@ -16,6 +16,8 @@ import pytest
 
 import mauve_core
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parent.parent
 
 ORDER = (

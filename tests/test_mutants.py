@@ -9,6 +9,8 @@ import pytest
 
 from tests import mutants
 
+pytestmark = pytest.mark.integration
+
 CODE = '''
 """About x < y."""
 from typing import TYPE_CHECKING

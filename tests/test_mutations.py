@@ -153,9 +153,10 @@ def test_a_swapped_leaf_of_a_document_is_refused_or_drawn(run: Run, name: str) -
         except MauveLensError:
             refused += 1
             continue
-        if place not in drawn:
+        kind = tuple(key for key in place if isinstance(key, str))  # all rows of a table are drawn alike
+        if kind not in drawn:
             draw(run)
-            drawn.add(place)
+            drawn.add(kind)
     assert refused
     assert drawn
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.planted_faults import FAULTS, ROOT, check_command
+from tests.planted_faults import FAULTS, ROOT
 
 
 def test_a_fault_has_one_place() -> None:
@@ -14,9 +14,3 @@ def test_a_fault_has_one_place() -> None:
 def test_every_package_has_a_fault() -> None:
     packages = {folder.parent.name for folder in (ROOT / "mauve_core").glob("*/__init__.py")}
     assert {name.partition(":")[0] for name in FAULTS} == packages | {"app"}
-
-
-def test_the_command_is_that_of_make_check() -> None:
-    command = check_command()
-    assert command[1:3] == ["-m", "pytest"]
-    assert command[-2:] == ["-m", "not slow and not browser and not trial"]

@@ -8,6 +8,8 @@ from scipy.signal import lfilter
 
 from benchmarks.trend import BLOCKS, FEWEST, Slope, slope
 
+pytestmark = pytest.mark.integration
+
 SECONDS = np.arange(0, 1800, 5.0)
 """The second half of an hour."""
 

@@ -26,6 +26,8 @@ from tests.agents.injecting import WORD, make_injecting_run
 from tests.job_folders import job
 from tests.synthetic import make_crowd, make_run, make_untold_run
 
+pytestmark = pytest.mark.integration
+
 ANSWER_BYTES = 8000
 RUN = "synthetic"
 

@@ -24,6 +24,8 @@ from mauve_core.scoring.result import Comparison, Partition
 from tests.numerics.test_simultaneous import plain_intervals
 from tests.scoring.test_intervals import PROMPTS, made, twin_of
 
+pytestmark = pytest.mark.integration
+
 ROUNDING = 1e-9
 """Sums in another order; the exchange rates are equal."""
 

@@ -17,6 +17,8 @@ from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.normalizing import normalize
 from tests.planted_formats import corpus, planted, prompts, texts
 
+pytestmark = pytest.mark.integration
+
 NORMALIZABLE = [kind.name for kind in KINDS.values() if kind.step is not None]
 
 

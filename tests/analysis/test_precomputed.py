@@ -38,6 +38,8 @@ from mauve_core.scoring.estimates import ScoreBasis, score_basis
 from mauve_core.store import Run, RunStore
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def derived(tmp_path_factory: pytest.TempPathFactory) -> Run:

@@ -19,6 +19,8 @@ from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from tests.planted_formats import FOLLOWS, N, corpus, planted, prompts, texts
 
+pytestmark = pytest.mark.integration
+
 
 def flagged(found: Preflight) -> set[str]:
     return {row.kind for row in found.flagged}

@@ -15,6 +15,8 @@ from mauve_core.scoring.partitioning import clustering_seeds, partition, reduced
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:

@@ -20,6 +20,8 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.spread import Estimate
 from tests.handmade import N, make_comparison
 
+pytestmark = pytest.mark.integration
+
 ROUNDING = 1e-12
 """The fast frontier of the resamples is right to some 1e-14 nats, and a score moves by at most c = 5 times that."""
 

@@ -20,6 +20,8 @@ from mauve_core.judgments import RatingStore
 from mauve_core.serving import sharing
 from mauve_core.store import Run
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).resolve().parents[2]
 VIEWS = (
     "compare",

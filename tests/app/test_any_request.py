@@ -22,6 +22,8 @@ from mauve_core.serving.passwords import parse_hash
 from tests.app.asgi import asked, hash_of
 from tests.serving.test_sharing import write_secrets
 
+pytestmark = pytest.mark.integration
+
 FORM = (b"content-type", b"application/x-www-form-urlencoded")
 HERE = (b"host", b"127.0.0.1:8501")
 OWN = (b"origin", b"http://127.0.0.1:8501")

@@ -25,6 +25,8 @@ from mauve_core.tasks.attributes import AttributesTask
 from tests.app.pages import said
 from tests.handmade import spread
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/clusters/clusters.py"
 NASTY = "*b* <img> [x](y)"

@@ -16,6 +16,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.store import RunStore
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 NAME = "shifted"
 
 

@@ -38,6 +38,8 @@ from tests.payloads import PAYLOADS
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/clusters/clusters.py"
 SAMPLE = "Clusters of the run"

@@ -27,7 +27,7 @@ from tests.app.pages import url_of
 OpenPage = Callable[..., AppTest]
 VIEW = "views/clusters/clusters.py"
 
-pytestmark = pytest.mark.usefixtures("run_home")
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("run_home")]
 
 
 def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:

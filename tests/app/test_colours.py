@@ -12,6 +12,8 @@ from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.store import Run
 from tests.colours import colours, wrong
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 SHOWN = "collapsed"
 """The run's last candidate: alone, it would have the first color."""

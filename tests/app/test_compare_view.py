@@ -53,6 +53,8 @@ from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -33,6 +33,8 @@ from mauve_core.tasks.study import StudyTask
 from mauve_core.tasks.sweep import SweepTask
 from tests.app.pages import said
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders/decoders.py"
 WITHOUT_TOKENIZER = ("diversity", "self-bleu", "precision", "recall", "length")

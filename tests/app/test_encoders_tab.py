@@ -19,6 +19,8 @@ from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from tests.app.pages import said
 from tests.word_files import by_chance, by_topic
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
 

@@ -23,6 +23,8 @@ from mauve_core.serving import sharing
 from mauve_core.store import Run
 from tests.analysis.findings.test_finding import WORDS
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW, CLUSTERS = "views/findings/findings.py", "views/clusters/clusters.py"
 

@@ -42,7 +42,7 @@ def number(label: str) -> int:
     return int(label.rpartition(" · ")[2])
 
 
-pytestmark = pytest.mark.usefixtures("run_home")
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("run_home")]
 
 
 def lists(app: AppTest, *columns: str) -> list[pd.DataFrame]:

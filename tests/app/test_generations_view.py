@@ -12,6 +12,8 @@ from mauve_core.base.formatting import UNBROKEN
 from mauve_core.store import Run
 from tests.repeated import store_repeated
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 POOLED = "All 3 generations of close count together here"
 

@@ -21,6 +21,8 @@ from mauve_core.store import Run, RunStore
 from tests.app.pages import said
 from tests.images.made import draw_stripes
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/probes/probes.py"
 N = 40

@@ -22,6 +22,8 @@ from tests.app.test_job_panel import progress
 from tests.app.test_new_run_view import jsonl, start_button, upload
 from tests.job_folders import job
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 DECODERS, NEW_RUN = "views/decoders/decoders.py", "views/new_run/new_run.py"
 SWEEP = {"section": "sweeps", "axis": "scale"}

@@ -18,6 +18,8 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.state import CANCEL, TASK, JobState, write_state
 from tests.job_folders import job
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/new_run/new_run.py"
 RUNS = "views/runs/runs.py"

@@ -20,6 +20,8 @@ from mauve_core.corpus import limits
 from mauve_core.store import RunStore
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 MB = 1_000_000
 
 

@@ -17,6 +17,8 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.lengths import LengthsTask
 from tests.tiny_models import make_gpt2
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders/decoders.py"
 TITLE = "Measures over the length of the texts"

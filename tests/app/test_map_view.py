@@ -26,6 +26,8 @@ from mauve_core.tasks.base import Task
 from mauve_core.tasks.draw_map import MapTask
 from tests.job_folders import job
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/map/map.py"
 LASSO = "0,0;1,0;1,1;0,1"

@@ -33,6 +33,8 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.app.pages import said
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
 CHEAP = ("kmeans", "kmeans:summary=frontier-integral", "kmeans:summary=auc,smoothing=laplace", "frechet")

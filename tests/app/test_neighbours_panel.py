@@ -16,6 +16,8 @@ from mauve_core.figures.neighbours import shown_table
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.neighbours import NeighboursTask
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders/decoders.py"
 TITLE = "Precision and recall over the number of neighbors"

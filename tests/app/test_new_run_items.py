@@ -25,6 +25,8 @@ from tests.app.pages import said
 from tests.app.test_new_run_view import VIEW, jsonl, key_of, markdown, start_button, upload
 from tests.images.made import draw_images, draw_stripes
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 N = 24
 SMILES = ("CCO", "CCN", "CCC", "c1ccccc1", "CC(=O)O", "CCOC")

@@ -31,6 +31,8 @@ from mauve_core.jobs.state import ALIVE
 from tests.layouts import LAYOUTS, Layout, text
 from tests.planted_formats import planted
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/new_run/new_run.py"
 N = 25

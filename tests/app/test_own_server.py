@@ -12,6 +12,8 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.server import own_server
 from mauve_core.store import Run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.mark.parametrize(
     ("origin", "shown"),

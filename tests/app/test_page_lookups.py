@@ -19,6 +19,8 @@ from mauve_core.store import Run
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 from tests.lookups import ROOT, looked_up, watched
 
+pytestmark = pytest.mark.integration
+
 VIEWS = sorted(path.parent.name for path in (ROOT / "app/mauve_app/views").glob("*/__init__.py"))
 
 WALK = """

@@ -11,6 +11,8 @@ from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.store import Run
 from tests.resampled import sample_counts
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 
 

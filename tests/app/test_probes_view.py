@@ -44,6 +44,8 @@ from tests.app.pages import said, url_of
 from tests.probe_tables import table_of
 from tests.tiny_models import SENTENCES, make_gpt2
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/probes/probes.py"
 NASTY = "*b* <img> [x](y)"

@@ -21,6 +21,8 @@ from mauve_core.experiments.published import (
 )
 from mauve_core.figures import published as figures
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 
 PAGE = "views/published/published.py"

@@ -23,6 +23,8 @@ from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import job
 from tests.refusing_disk import BROKEN, READ_ONLY, refusing
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 RUNS, NEW_RUN, COMPARE = "views/runs/runs.py", "views/new_run/new_run.py", "views/compare/compare.py"
 WORDS = {READ_ONLY: "Read-only file system", BROKEN: "Input/output error"}

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 from mauve_core.store import RunStore, RunSummary
 from tests.handmade import make_comparison, make_corpora
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/runs/runs.py"
 CHANGED = "Changed elsewhere since you opened this form"

@@ -23,6 +23,8 @@ from mauve_core.tasks.recompare import RecompareTask
 from tests.app.pages import url_of
 from tests.handmade import make_comparison, make_corpora, make_features
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/runs/runs.py"
 AWKWARD = "grün & <b>"

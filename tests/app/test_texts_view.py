@@ -15,6 +15,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.store import Run
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/texts/texts.py"
 WORD = "river"

@@ -20,6 +20,8 @@ from mauve_core.serving.passwords import hashed
 from mauve_core.store import Run, RunStore
 from tests.images.made import draw_images
 
+pytestmark = pytest.mark.integration
+
 HERE = "http://127.0.0.1:8501"
 
 

@@ -15,6 +15,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.serving import sharing
 from mauve_core.store import Run
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
 STOPS = 5

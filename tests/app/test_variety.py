@@ -14,6 +14,8 @@ from mauve_core.experiments.diversity.wording import ABOUT_AGREEMENT, missed_sen
 from mauve_core.store import Run
 from tests.planted_modes import store_modes
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders/decoders.py"
 

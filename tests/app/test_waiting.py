@@ -13,6 +13,8 @@ from mauve_app.waiting import UNCLAIMED, Waiting
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress
 
+pytestmark = pytest.mark.integration
+
 DEADLINE_S = 20.0
 
 

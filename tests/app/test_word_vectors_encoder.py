@@ -13,6 +13,8 @@ from streamlit.testing.v1 import AppTest
 from mauve_core.encoders import AvailableModel, text_kind
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 
 

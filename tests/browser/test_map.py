@@ -19,7 +19,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 from tests.browser import charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 CHART = "map_chart"
 TRIANGLE = np.array([[0.04, 0.06], [0.96, 0.10], [0.45, 0.93]])

@@ -17,7 +17,7 @@ from tests.browser.conftest import free_port, patient, serving
 from tests.browser.openid_provider import CLIENT, SECRET, provider
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 PASSWORD = "correct horse battery"
 
@@ -62,7 +62,6 @@ def test_password(page: Page, chromium: Browser, tmp_path: Path) -> None:
         expect(page.get_by_label("Password")).to_be_visible()
 
 
-@pytest.mark.trial
 def test_signing_out_in_one_tab_closes_the_others(chromium: Browser, tmp_path: Path) -> None:
     home = tmp_path / "live-home"
     make_run(home, n=40, seeds=2, projection=False)
@@ -87,7 +86,6 @@ def test_signing_out_in_one_tab_closes_the_others(chromium: Browser, tmp_path: P
         context.close()
 
 
-@pytest.mark.trial
 def test_openid_connect(page: Page, tmp_path: Path) -> None:
     home, port = tmp_path / "live-home", free_port()
     make_run(home, n=40, seeds=2, projection=False)

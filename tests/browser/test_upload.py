@@ -15,7 +15,7 @@ from tests.browser import charts, results
 from tests.synthetic import make_comparison_inputs
 from tests.word_files import by_topic
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 JOB_TIMEOUT_MS = 240_000
 N = 40

@@ -30,6 +30,8 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
 from tests.files_on_disk import write_study
 
+pytestmark = pytest.mark.integration
+
 FAST = ["--seeds", "2", "--bootstrap", "100", "--no-map"]
 
 

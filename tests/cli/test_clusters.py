@@ -24,6 +24,8 @@ from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from tests.synthetic import make_comparison_inputs, make_run
 
+pytestmark = pytest.mark.integration
+
 NAME, SAME = "shifted", "close"
 
 

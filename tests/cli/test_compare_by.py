@@ -14,6 +14,8 @@ from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.store import RunStore
 from tests.files_on_disk import write_study
 
+pytestmark = pytest.mark.integration
+
 NAMES = (HUMAN, "close", "collapsed")
 
 

@@ -19,6 +19,8 @@ from mauve_core.store import Run, RunStore
 from tests.handmade import make_comparison, make_corpora, with_tests
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 NAMES = ("close", "shifted", "collapsed")
 KEYS = {
     *("score", "a", "b", "difference", "low", "high", "joint_difference", "p", "p_adjusted", "told_apart"),

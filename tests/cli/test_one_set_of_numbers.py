@@ -22,6 +22,8 @@ from tests.probe_tables import table_of
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import make_gpt2
 
+pytestmark = pytest.mark.integration
+
 NAME, OTHER = "shifted", "close"
 SCORE = ScoreConfig(seeds=2, restarts=1, bootstrap=100)
 

@@ -15,6 +15,8 @@ from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import job
 from tests.refusing_disk import BROKEN, READ_ONLY, refusing
 
+pytestmark = pytest.mark.integration
+
 WORDS = {READ_ONLY: "Read-only file system", BROKEN: "Input/output error"}
 
 

@@ -12,6 +12,8 @@ from mauve_core.__main__ import main
 from mauve_core.store import RunStore
 from tests.handmade import make_comparison, make_corpora, make_features
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def store(own_home: Path) -> RunStore:

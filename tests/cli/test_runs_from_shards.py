@@ -22,6 +22,8 @@ from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.synthetic import make_run
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 
 def stored(folder: Path, run_texts: int) -> tuple[Run, ShardedComparison]:
     """A run of 240 texts a side in three shards."""

@@ -28,8 +28,11 @@ from tests.planted_modes import store_modes
 from tests.repeated import store_repeated
 from tests.sharded import made_sides, written_features
 from tests.synthetic import make_run
+from tests.tiny_models import make_gpt2
 from tests.word_files import by_chance
 from tests.word_runs import encoded_run
+
+pytestmark = pytest.mark.integration
 
 DIGESTS = {
     "mauve-lens/compare/1": "bab4ed1a87911208",
@@ -190,9 +193,11 @@ def test_what_is_printed_is_what_the_schema_says(outputs: Mapping[str, list[Any]
             assert next(iter(output.items())) == (FIELD, shape_of(command).id)
 
 
-@pytest.mark.slow  # loads a tokenizer, and with it transformers
-def test_measures_over_lengths_are_what_the_schema_says(own_home: Path) -> None:
+def test_measures_over_lengths_are_what_the_schema_says(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(own_home, n=60, seeds=2, projection=False)
+    # The packaged model's tokenizer would be converted first.
+    tiny = str(make_gpt2(own_home / "gpt2"))
+    monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", tiny)
     assert not wrong("measure", printed("measure", "measure synthetic --lengths 4,8 --measure length"))
 
 

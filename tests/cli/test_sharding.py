@@ -20,6 +20,8 @@ from mauve_core.store import RunStore
 from tests.sharded import Inline, made_sides, made_texts, written_features, written_texts
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -13,6 +13,8 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks import measure
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def run(own_home: Path) -> Run:

@@ -18,6 +18,8 @@ from mauve_core.decoding.decoders import DECODERS, Decoder, Writing, stream_key
 from mauve_core.encoders.models import load_model
 from tests.tiny_models import make_gpt2, make_llama
 
+pytestmark = pytest.mark.integration
+
 torch = pytest.importorskip("torch")
 
 PROMPT = "The old town"

@@ -28,6 +28,8 @@ from mauve_core.encoders.models import load_model
 from tests.decoding.graph_stand_in import Graph, stand_in
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
+pytestmark = pytest.mark.integration
+
 WORDS = " ".join(SENTENCES[:5]).split()
 SPECS = ("greedy", "ancestral", "temperature:t=0.7", "top-k:k=5", "nucleus:p=0.9", "typical:tau=0.9")
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}

@@ -22,6 +22,8 @@ from mauve_core.encoders.models import load_model
 from tests.decoding.vllm_stand_in import PARAMETERS, State
 from tests.tiny_models import POSITIONS, make_gpt2, make_llama, make_roberta
 
+pytestmark = pytest.mark.integration
+
 PROMPTS = Prompts(("a", "b", "c", "d", "e"), ("The quick", "In 1969 two people", "She asked", "Rain", "A model that"))
 SETTINGS = GenerationSettings(max_new_tokens=8, seed=3)
 

@@ -28,6 +28,8 @@ from mauve_core.tasks.study import ADVERSARIAL
 from tests.probe_tables import table_of
 from tests.synthetic import make_comparison_inputs
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def corpora():

@@ -19,6 +19,8 @@ from mauve_core.demo.images.digits import SIDE, SPLITS, Digits, real_digits
 from mauve_core.demo.images.flow import SHIFT, Velocity, sample, train
 from mauve_core.images.reading import read_images
 
+pytestmark = pytest.mark.integration
+
 MANIFEST = study.read_manifest()
 
 

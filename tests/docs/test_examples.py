@@ -11,6 +11,8 @@ import pytest
 import mauve_core
 from mauve_core.scoring.own_divergence import divergence
 
+pytestmark = pytest.mark.integration
+
 WITH_EXAMPLES = ("RunStore", "compare", "compute_mauve", "divergence", "figure", "read_corpus")
 """Public names that begin a reader's first program."""
 

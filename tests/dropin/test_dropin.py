@@ -20,6 +20,8 @@ from mauve_core.scoring import compute_mauve as module
 from mauve_core.scoring import evaluate
 from tests.tiny_models import SENTENCES, make_gpt2
 
+pytestmark = pytest.mark.integration
+
 HERE = Path(__file__).parent
 SIDE = 100
 SCORES = ("mauve", "mauve_star", "frontier_integral", "frontier_integral_star")

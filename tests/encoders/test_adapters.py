@@ -28,6 +28,8 @@ from mauve_core.encoders.models import load_model
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import SENTENCES, make_gpt2
 
+pytestmark = pytest.mark.integration
+
 Tiny = Callable[[str], str]
 
 TARGETS = {"gpt2": ["c_attn", "c_fc"], "llama": ["q_proj", "down_proj"], "roberta": ["query", "dense"]}

@@ -21,6 +21,8 @@ from mauve_core.encoders.older_transformers import is_older
 from tests.encoders.cuda_stand_in import stand_in
 from tests.tiny_models import MAKERS
 
+pytestmark = pytest.mark.integration
+
 Tiny = Callable[[str], str]
 CASES = [*((kind, False) for kind in MAKERS), ("gpt2", True), ("llama", True)]
 

@@ -22,6 +22,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.encoders import Encoder, encode
 from tests.tiny_models import LAYERS, POSITIONS
 
+pytestmark = pytest.mark.integration
+
 RELATIVE = 1e-5
 CAUSAL, MASKED = ("gpt2", "llama"), ("roberta", "bert")
 

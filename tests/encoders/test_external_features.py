@@ -16,6 +16,8 @@ from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
 from tests.synthetic import make_comparison_inputs
 
+pytestmark = pytest.mark.integration
+
 CONFIG = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=2, bootstrap=100), projection=False)
 
 

@@ -21,6 +21,8 @@ from mauve_core.encoders.models import load_model
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import LAYERS, POSITIONS, WIDTH
 
+pytestmark = pytest.mark.integration
+
 Arrays = dict[str, torch.Tensor]
 
 

@@ -18,6 +18,8 @@ from mauve_core.encoders import encode
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import POSITIONS
 
+pytestmark = pytest.mark.integration
+
 utils = pytest.importorskip("mauve.utils", reason="mauve-text is not installed")
 Tiny = Callable[[str], str]
 

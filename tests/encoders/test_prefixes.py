@@ -23,6 +23,8 @@ from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import POSITIONS, rotary
 
+pytestmark = pytest.mark.integration
+
 Tiny = Callable[[str], str]
 LENGTHS = (2, 5, 17, 40)
 

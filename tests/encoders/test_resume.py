@@ -21,6 +21,8 @@ from mauve_core.encoders import Encoder, encode, feature_key
 from mauve_core.encoders.feature_store import DamagedEntryWarning, FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 
+pytestmark = pytest.mark.integration
+
 rows_module = sys.modules["mauve_core.encoders.rows"]
 Tiny = Callable[[str], str]
 

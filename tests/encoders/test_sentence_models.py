@@ -28,6 +28,8 @@ from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import WIDTH
 
+pytestmark = pytest.mark.integration
+
 Tiny = Callable[[str], str]
 Array = NDArray[np.float64]
 OWN = "sentence_transformers.models."

@@ -16,6 +16,8 @@ from tests.encoders.test_sentence_models import Tiny
 from tests.encoders.tiny_gguf import write_gguf
 from tests.tiny_models import SENTENCES
 
+pytestmark = pytest.mark.integration
+
 WEIGHTS = "model.safetensors"
 
 

@@ -17,6 +17,8 @@ from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
 from tests.probe_tables import line_of
 
+pytestmark = pytest.mark.integration
+
 
 def part_of(reference, comparison, k):
     labels = {"reference": np.array(reference, np.int32), "comparison": np.array(comparison, np.int32)}

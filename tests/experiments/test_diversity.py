@@ -32,6 +32,8 @@ from mauve_core.store.features import stored_features
 from tests.planted_modes import ANSWERS, MODES, PROMPTS, store_modes
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 ONE = ModeCount(1.0, 1.0, 1.0, 1.0, 1.0)
 
 

@@ -17,6 +17,8 @@ from mauve_core.store import RunStore
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -33,6 +33,8 @@ from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 
 class Stored(NamedTuple):
     """A run, where it was made, and what it keeps of all texts."""

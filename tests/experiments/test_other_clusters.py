@@ -29,6 +29,8 @@ from mauve_core.store import Run
 from tests.synthetic import make_run, make_side
 from tests.word_runs import encoded_run
 
+pytestmark = pytest.mark.integration
+
 N, SEEDS = 80, 2
 
 

@@ -27,6 +27,8 @@ from mauve_core.store import Run, RunStore
 from tests.synthetic import TOPICS, make_comparison_inputs
 from tests.tiny_models import SENTENCES, make_gpt2
 
+pytestmark = pytest.mark.integration
+
 N, DIMENSION = 120, 16
 
 

@@ -24,6 +24,8 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.repeated import store_repeated
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 OWN = ("kmeans", "kmeans:smoothing=krichevsky-trofimov", "kmeans:summary=frontier-integral", "kmeans:summary=mid")
 
 

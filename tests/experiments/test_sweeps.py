@@ -26,6 +26,8 @@ from mauve_core.store import Run, RunStore
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import SENTENCES, make_gpt2
 
+pytestmark = pytest.mark.integration
+
 N, SEEDS = 80, 3
 NAMES = ("close", "shifted", "collapsed")
 ROUNDING = 1e-12

@@ -21,6 +21,8 @@ from mauve_core.figures.measures import panels_figure
 from mauve_core.scoring.result import Comparison, Difference
 from tests.handmade import make_comparison
 
+pytestmark = pytest.mark.integration
+
 MANY = 60
 VALUE = Value(0.5, 0.1, 0.3, 0.7)
 

@@ -14,6 +14,8 @@ from mauve_core.figures.by_name import figure
 from mauve_core.figures.notebook_renderer import OWN_TYPE, WITH_HTML, show_in_exports
 from tests.handmade import make_comparison
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(autouse=True)
 def renderer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

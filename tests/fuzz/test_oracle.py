@@ -16,6 +16,8 @@ from mauve_core.base.errors import InputError
 from tests.fuzz.mutate import in_bytes, in_json
 from tests.fuzz.oracle import MEGABYTES, judged
 
+pytestmark = pytest.mark.integration
+
 
 def refuse(error: Exception) -> None:
     raise error

@@ -19,6 +19,8 @@ from mauve_core.images.decoding import decode
 from mauve_core.images.encoding import ImageEncoder
 from tests.images.made import draw_images
 
+pytestmark = pytest.mark.integration
+
 CONFIG = EncoderConfig(model="pixels")
 
 

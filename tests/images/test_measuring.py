@@ -18,6 +18,8 @@ from mauve_core.numerics.feature_space.neighbours import coverage_over_k
 from mauve_core.store import Run, RunStore
 from tests.images.made import draw_images
 
+pytestmark = pytest.mark.integration
+
 N = 24
 OF_FEATURES = {"discriminator", "precision", "recall", "density", "coverage", "vendi"}
 

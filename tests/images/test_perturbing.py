@@ -27,6 +27,8 @@ from mauve_core.images.perturbing import Alteration, perturb, perturbed_image
 from mauve_core.store import Run, RunStore
 from tests.images.made import draw_images, draw_stripes
 
+pytestmark = pytest.mark.integration
+
 CONFIG = EncoderConfig(model="pixels")
 N = 60
 

@@ -21,6 +21,8 @@ from mauve_core.images import decoding, reading
 from mauve_core.images.properties import properties_of
 from mauve_core.images.reading import THREADS, ReadImages, read_images
 
+pytestmark = pytest.mark.integration
+
 GOOD = {"b/2.png": 2, "b/1.png": 1, "a/deep/3.jpg": 3, "top.webp": 4}
 
 

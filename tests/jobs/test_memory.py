@@ -17,6 +17,8 @@ from mauve_core.jobs.state import JobState
 from mauve_core.store import RunStore
 from tests.files_on_disk import make_task
 
+pytestmark = pytest.mark.integration
+
 LONGEST_S = 120
 
 

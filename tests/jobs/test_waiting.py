@@ -14,6 +14,8 @@ from mauve_core.jobs import queue, waiting
 from mauve_core.jobs.state import CANCEL
 from tests.job_folders import job
 
+pytestmark = pytest.mark.integration
+
 LONGEST_S = 20
 
 

@@ -14,7 +14,7 @@ from mauve_core.numerics.device.memory import torch_device
 from mauve_core.numerics.device.nearest import nearest_rows
 from mauve_core.numerics.feature_space.projection import PLACED_BY, map_of, nearest, placed, project
 
-pytestmark = pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")
+pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")]
 
 DEVICE = "torch:cpu"
 EVERY_EDGE = 10**9

@@ -13,6 +13,8 @@ from mauve_core.numerics.kmeans.lloyd import Lloyd
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.numerics.kmeans.starts import first_partition
 
+pytestmark = pytest.mark.integration
+
 
 def cloud(n: int, d: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)

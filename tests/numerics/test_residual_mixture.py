@@ -13,6 +13,8 @@ from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser, negati
 from mauve_core.numerics.quantisers.residual_layers import LEAST_DEVIATION, start_layers
 from mauve_core.numerics.quantisers.residual_mixture import fit_mixture, log_joint
 
+pytestmark = pytest.mark.integration
+
 SMALL = ResidualMixtureQuantiser(layers=3, components=3, epochs=4)
 
 

@@ -23,6 +23,8 @@ from tests.hostile_run import NAMES, make_hostile_run
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 CLOSER_FIRST = [HUMAN, "close", "shifted", "collapsed"]
 """How people rank the sources in the made-up ratings, which is how the scores do."""
 

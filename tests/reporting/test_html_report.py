@@ -34,6 +34,8 @@ from tests.planted_formats import make_planted_run
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 MOST_BYTES = 8_000_000
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import pytest
+
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.cluster_shares import cluster_rows, sentence, share_table
@@ -16,6 +18,8 @@ from tests.hostile_run import NAMES, make_hostile_run
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
+
+pytestmark = pytest.mark.integration
 
 
 def attach(run: Run, clusters: ClustersOverAll) -> None:

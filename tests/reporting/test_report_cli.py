@@ -13,6 +13,8 @@ from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:

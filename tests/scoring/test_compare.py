@@ -28,6 +28,8 @@ from mauve_core.scoring.streams import half_seeds
 from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs, make_side
 
+pytestmark = pytest.mark.integration
+
 SCORE = ScoreConfig(seeds=3, restarts=2, bootstrap=200)
 CONFIG = CompareConfig(encoder=None, score=SCORE, projection=False)
 

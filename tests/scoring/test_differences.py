@@ -29,6 +29,8 @@ from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Differ
 from mauve_core.scoring.streams import stream
 from tests.synthetic import make_comparison_inputs
 
+pytestmark = pytest.mark.integration
+
 ROUNDING = 1e-12
 """Sums of the same numbers in another order: at most some hundred terms of order 1, so about 100 * 2e-16."""
 

@@ -37,6 +37,8 @@ from tests.plain_exchange import PlainGroups, plain_groups, plain_resample
 from tests.repeated import CONFIG, make_repeated_comparison, make_repeated_inputs
 from tests.scoring.test_differences import ROUNDING, SKEWED, UNIFORM, comparison_of, histogram, p_by_hand
 
+pytestmark = pytest.mark.integration
+
 PROMPTS = 30
 GENERATION_OF = {
     "many": [g for g in range(3) for _ in range(PROMPTS)],

@@ -18,6 +18,8 @@ from mauve_core.scoring.grouped_differences import LIKE_SIZES, differences_of_gr
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 
+pytestmark = pytest.mark.integration
+
 GROUPS, K = 40, 8
 SCORE = ScoreConfig(bootstrap=100, seeds=2)
 

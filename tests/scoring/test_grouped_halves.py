@@ -13,6 +13,8 @@ from mauve_core.scoring.estimates import estimates_of, spreads_of
 from mauve_core.scoring.grouped_halves import HalvesBasis, halves_of_groups
 from mauve_core.scoring.streams import half_seeds
 
+pytestmark = pytest.mark.integration
+
 SCORE = ScoreConfig(bootstrap=100, seeds=2)
 GROUPS, K = 512, 6
 Counts = NDArray[np.int64]

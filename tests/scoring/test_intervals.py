@@ -23,6 +23,8 @@ from mauve_core.scoring.streams import stream
 from tests.plain_exchange import PlainGroups, plain_groups, plain_rate, plain_resamples
 from tests.synthetic import make_comparison_inputs
 
+pytestmark = pytest.mark.integration
+
 ROUNDING = 1e-9
 """Sums in another order differ by some 1e-14; the exchange rates are equal."""
 

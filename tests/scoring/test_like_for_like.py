@@ -21,6 +21,8 @@ from tests.plain_exchange import PlainGroups
 from tests.scoring.test_intervals import PROMPTS, PlainTwin, with_prompts
 from tests.synthetic import make_comparison_inputs
 
+pytestmark = pytest.mark.integration
+
 SCORE = ScoreConfig(seeds=2, bootstrap=100)
 CONFIG = CompareConfig(encoder=None, score=SCORE, projection=False)
 NAMES = ("close", "shifted")

@@ -27,14 +27,10 @@ from tests.servers.chat_model import FALSE, PROPOSED, TRUE, by_chance, by_text, 
 from tests.servers.stub import KEY, Stub, failing
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 N = 45
 ALL = 1 + 2 * N + REPEATED
-
-
-@pytest.fixture(autouse=True)
-def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each answer is flushed, which takes half of the time."""
-    monkeypatch.setattr("os.fsync", lambda _: None)
 
 
 def planted(seed: int, n: int = N) -> Sides:

@@ -28,6 +28,8 @@ from tests.files_on_disk import make_task, write_study
 from tests.servers.killing import killed_once
 from tests.servers.stub import KEY, Handler, Reply, Stub, answer, cut_off, embedding, embeddings_of, failing, held
 
+pytestmark = pytest.mark.integration
+
 TEXTS = [f"The {number}th text is about a river." for number in range(23)]
 OWN = np.stack([embedding(text) for text in TEXTS])
 

@@ -24,6 +24,8 @@ from mauve_core.tasks.study import StudyTask
 from tests.servers.stub import KEY, Handler, Stub, completion_of
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
+pytestmark = pytest.mark.integration
+
 DECODERS = ("greedy", "nucleus:p=0.9")
 N, PROMPT, MOST = 24, 5, 12
 FAST = ("--k", "4", "--seeds", "2", "--bootstrap", "100", "--no-map", "--device", "cpu", "--quiet")

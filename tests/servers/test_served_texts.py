@@ -26,6 +26,8 @@ from tests.servers.stub import (
 )
 from tests.servers.test_served_features import repeating
 
+pytestmark = pytest.mark.integration
+
 PROMPTS = Prompts(tuple(f"id{n}" for n in range(9)), tuple(f"The {n}th prompt" for n in range(9)))
 SETTINGS = GenerationSettings(max_new_tokens=20, seed=3)
 PLAIN = {"greedy", "ancestral", "temperature", "nucleus"}

@@ -10,6 +10,8 @@ import pytest
 from mauve_core.base.errors import InputError
 from mauve_core.serving.passwords import MAX_BYTES, MIN_LENGTH, hashed, parse_hash
 
+pytestmark = pytest.mark.integration
+
 VECTOR = bytes.fromhex(
     "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162"
     "2eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"

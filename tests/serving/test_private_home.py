@@ -33,6 +33,8 @@ from mauve_core.tasks.precompute import PrecomputeTask
 from tests.handmade import make_comparison, make_corpora, make_features
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 NOBODY = 65534
 ROOT = Path(__file__).resolve().parents[2]
 

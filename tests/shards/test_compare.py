@@ -31,6 +31,8 @@ from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.tasks import Task, remaining
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
 
+pytestmark = pytest.mark.integration
+
 
 def test_scores_are_those_in_memory(made_up: MadeUp, tmp_path: Path) -> None:
     score = dataclasses.replace(SCORE, unit_rows="after")  # type: ignore[arg-type]

@@ -18,6 +18,8 @@ from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.result import ShardedComparison
 from tests.sharded import SCORE, carried_out, made_sides, written_features
 
+pytestmark = pytest.mark.integration
+
 SIDES = made_sides(300)
 OTHER = np.concatenate([SIDES["model"][:200], made_sides(300)[HUMAN][:100][::-1]])
 

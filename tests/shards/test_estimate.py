@@ -33,6 +33,8 @@ from mauve_core.shards.timing import read_sample
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 
 class Counting(Inline):
     """Counts the tasks that it carries out, by name."""

@@ -31,6 +31,8 @@ from mauve_core.shards.texts import Named
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 SHARDS = 6
 
 

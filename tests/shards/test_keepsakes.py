@@ -33,6 +33,8 @@ from mauve_core.shards.wording import propose, proposed, total_path
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 N = 2400
 """Texts of a side: clusters then have more than are drawn."""
 

@@ -22,6 +22,8 @@ from tests.sharded import SCORE, Inline, carried_out, made_texts, written_featur
 from tests.sharded import made_sides as made_features
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 KEY, SECRET = "AKIAEXAMPLEKEY", "example-secret-that-nobody-may-see"
 
 

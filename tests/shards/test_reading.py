@@ -25,6 +25,8 @@ from mauve_core.shards.texts import digests_of
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 N = 900
 TWICE = 40
 """Texts of the model side that stand twice, with the same id and prompt."""

@@ -17,6 +17,8 @@ from mauve_core.shards.samples import Keeper, SampledText, sample_of, texts_path
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import carried_out
 
+pytestmark = pytest.mark.integration
+
 
 def sampled(plan: Plan, folder: Path, size: int) -> dict[str, list[SampledText]]:
     carried_out(plan, folder)

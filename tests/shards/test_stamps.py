@@ -21,6 +21,8 @@ from tests.sharded import SCORE, Inline, carried_out, made_sides, made_texts, wr
 from tests.tiny_models import make_gpt2
 from tests.word_files import by_topic
 
+pytestmark = pytest.mark.integration
+
 
 def encoded(found: ShardedComparison) -> int:
     """Shards that were encoded, not found."""

@@ -31,6 +31,8 @@ from mauve_core.store.archive import LeftOutWarning
 from mauve_core.store.index import INDEX
 from tests.handmade import make_comparison, make_corpora, make_features, with_tests
 
+pytestmark = pytest.mark.integration
+
 Files = dict[str, bytes]
 
 

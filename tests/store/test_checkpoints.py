@@ -18,6 +18,8 @@ from mauve_core.store.checkpoints import FinishedParts
 from mauve_core.tasks.sweep import SweepTask
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 SEEDS, KS = 2, (2, 4, 8)
 POINTS = 3 * len(KS)
 

@@ -31,6 +31,8 @@ from mauve_core.store import Run, RunStore
 from mauve_core.store.run_views import RunViews
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:

@@ -19,6 +19,8 @@ from mauve_core.store.index import INDEX
 from mauve_core.store.trash import DeletedRun
 from tests.handmade import make_comparison, make_corpora
 
+pytestmark = pytest.mark.integration
+
 ROUNDS = 12
 EDITS = 40
 ROOT = Path(__file__).resolve().parents[2]

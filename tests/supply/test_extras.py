@@ -16,6 +16,8 @@ from mauve_core.__main__ import main
 from mauve_core.base.extras import EXTRAS, SEPARATE, MissingPackageError, asking_for_packages, require
 from tests.supply.closure import ROOT
 
+pytestmark = pytest.mark.integration
+
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 WITHOUT = """

@@ -26,6 +26,8 @@ from tests.files_on_disk import make_task, write_study
 from tests.job_folders import job
 from tests.synthetic import make_comparison_inputs, make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(autouse=True)
 def quick_map(monkeypatch: pytest.MonkeyPatch) -> None:

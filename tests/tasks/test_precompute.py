@@ -14,6 +14,8 @@ from mauve_core.tasks.precompute import PrecomputeTask
 from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def exported(tmp_path: Path) -> tuple[Run, Path]:

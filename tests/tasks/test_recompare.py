@@ -28,6 +28,8 @@ from mauve_core.tasks.registry import read_task
 from tests.planted_formats import planted
 from tests.synthetic import make_comparison_inputs, make_run
 
+pytestmark = pytest.mark.integration
+
 NOTE = "The texts of run synthetic, compared again."
 
 

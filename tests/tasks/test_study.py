@@ -26,6 +26,8 @@ from mauve_core.tasks.study import StudyTask, resolve_decoders
 from mauve_core.tasks.study_texts import cut_texts
 from tests.tiny_models import SENTENCES, make_gpt2
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

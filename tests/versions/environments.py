@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from packaging.utils import canonicalize_name
 
+from tests.changed import FAST
 from tests.supply.closure import ROOT, pinned
 
 KEPT = ("torch", "transformers", "numpy")
@@ -32,7 +33,6 @@ TESTED = (
     "tests/numerics/test_projection.py",
     "tests/numerics/test_quantisers.py",
 )
-FAST = "not slow and not browser and not trial"
 
 LARGEST_DIFFERENCE = 1e-4
 """Of features, relative to the norm of a row: versions round matrix products in another order, layer by layer."""

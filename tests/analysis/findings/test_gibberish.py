@@ -12,6 +12,8 @@ from mauve_core.analysis.findings.gibberish import ROW, garbled, new_orders, new
 from mauve_core.analysis.findings.sides import Sides
 from tests.analysis.findings.test_finding import between, every, texts_of
 
+pytestmark = pytest.mark.integration
+
 
 def scrambled(text: str, rng: np.random.Generator, words: int = ROW + 2) -> str:
     """The text with letters at random after its second word."""

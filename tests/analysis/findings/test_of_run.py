@@ -17,6 +17,8 @@ from mauve_core.store import Run
 from tests.analysis.findings.test_finding import WORDS
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Run:

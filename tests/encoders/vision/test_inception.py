@@ -19,6 +19,8 @@ from mauve_core.encoders.checkpoints import INCEPTION, inception_weights
 from mauve_core.encoders.opening import language_model
 from mauve_core.encoders.vision import is_vision_model, open_vision_model, vision_recipe
 
+pytestmark = pytest.mark.integration
+
 torch = pytest.importorskip("torch")
 
 from mauve_core.encoders.vision import inception  # noqa: E402 (needs torch)

@@ -22,6 +22,8 @@ from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from tests.encoder_tables import position_example
 
+pytestmark = pytest.mark.integration
+
 N = 120
 WORDS = 10
 PLACES = {"gpt2": slice(-3, None), "minilm": slice(0, 3), "smollm2-135m": slice(None)}

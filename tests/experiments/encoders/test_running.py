@@ -25,6 +25,8 @@ from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.word_files import by_chance, by_topic
 
+pytestmark = pytest.mark.integration
+
 NAMES = ("close", "shifted", "collapsed")
 
 

@@ -27,6 +27,8 @@ from tests.experiments.methods import plain_table
 from tests.experiments.methods.plain_estimators import mauve
 from tests.tiny_models import make_gpt2
 
+pytestmark = pytest.mark.integration
+
 N = 60
 WORDS = ("rain", "moon", "dog", "train", "town", "model", "lazy", "noon")
 METHODS = (Method("direct"), Method("direct", summary="mid"), Method("direct", expectation="own"))

@@ -14,6 +14,8 @@ from mauve_core.experiments.methods.fitting import fit
 from mauve_core.experiments.methods.sides import Sides
 from mauve_core.numerics.ratios import log_ratios as module
 
+pytestmark = pytest.mark.integration
+
 GROUPS = 4
 
 

@@ -13,6 +13,8 @@ from mauve_core.experiments.methods.sides import Sides
 from mauve_core.numerics.ratios.log_ratios import direct_ratios, principal_coordinates
 from tests.experiments.methods import plain_estimators as plain
 
+pytestmark = pytest.mark.integration
+
 SEED = SeedSequence(11)
 TOLERANCES = {"knn": 1e-9, "kde": 1e-9, "gaussian": 1e-9, "classifier": 2e-3, "direct": 1e-12}
 """Of MAUVE. The classifier's solver stops at a gradient of 1e-4, the twin's only at the minimum; the others agree but

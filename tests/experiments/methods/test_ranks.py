@@ -30,6 +30,8 @@ from mauve_core.scoring.tables import rank_label, standings
 from mauve_core.store import Run
 from tests.synthetic import make_untold_run
 
+pytestmark = pytest.mark.integration
+
 OWN = {
     "kmeans": "mauve",
     "kmeans:smoothing=krichevsky-trofimov": "mauve_star",

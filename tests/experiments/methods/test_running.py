@@ -44,6 +44,8 @@ from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 NAMES = ("close", "shifted", "collapsed")
 BRIEFLY_TRAINED = {"drmm": ResidualMixtureQuantiser(epochs=3)}
 """A quantiser whose training takes long; whether it has learnt all that it can is no question of the order."""

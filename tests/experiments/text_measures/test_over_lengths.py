@@ -31,6 +31,8 @@ from mauve_core.store import RunStore
 from tests.synthetic import make_run
 from tests.tiny_models import SENTENCES, make_gpt2
 
+pytestmark = pytest.mark.integration
+
 N = 48
 CANDIDATES = ("nucleus:p=0.8", "other")
 PAPERS = ("frechet", "perplexity", "sparsemax")

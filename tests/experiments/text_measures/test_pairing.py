@@ -16,6 +16,8 @@ from mauve_core.experiments.text_measures.over_neighbours import neighbours
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
 
+pytestmark = pytest.mark.integration
+
 N = 80
 IDS = tuple(map(str, range(N)))
 PROMPTS = tuple(f"prompt {i}" for i in range(N))
