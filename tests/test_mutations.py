@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,12 +101,21 @@ def run(full_run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     return full_run
 
 
+def kind_of(place: Place) -> Place:
+    """Where it stands, whichever row or score: all of these are read and drawn alike."""
+    return tuple("a score" if key in SCORES else key for key in place if isinstance(key, str))
+
+
 def each_swapped(path: Path) -> Iterator[tuple[Place, Any]]:
-    """Write every mutation in turn, and in the end what was there."""
+    """Write every mutation in turn, and in the end what was there; of the rows of a list, those of three."""
     original = path.read_bytes()
     values = json.loads(original)
+    seen: Counter[Place] = Counter()
     try:
         for place in leaves(values):
+            seen[kind_of(place)] += 1
+            if seen[kind_of(place)] > 3:
+                continue
             for leaf in SWAPPED:
                 path.write_text(json.dumps(swapped(values, place, leaf)))
                 yield place, leaf
@@ -133,10 +143,9 @@ def test_a_swapped_leaf_of_a_run_is_refused_or_does_no_harm(own_home: Path, name
         except MauveLensError:
             refused += 1
             continue
-        kind = tuple("a score" if key in SCORES else key for key in place)
-        if kind not in drawn:
+        if kind_of(place) not in drawn:
             html_report(found, [found.comparison.candidates[0].name])
-            drawn.add(kind)
+            drawn.add(kind_of(place))
         worked += 1
     assert refused
     assert worked
@@ -153,10 +162,9 @@ def test_a_swapped_leaf_of_a_document_is_refused_or_drawn(run: Run, name: str) -
         except MauveLensError:
             refused += 1
             continue
-        kind = tuple(key for key in place if isinstance(key, str))  # all rows of a table are drawn alike
-        if kind not in drawn:
+        if kind_of(place) not in drawn:
             draw(run)
-            drawn.add(kind)
+            drawn.add(kind_of(place))
     assert refused
     assert drawn
 
