@@ -78,7 +78,8 @@ docs: setup-dev browser
 		MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens methods demo --preset divergences --preset smoothing --quiet >/dev/null
 	test -f $(DOCS_HOME)/runs/demo/attached/probes.json || \
 		MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens probe demo --quiet >/dev/null
-	$(BIN)/python docs/screenshots.py --home $(DOCS_HOME) --out docs/guide/images --width 1280 --scheme light
+	$(BIN)/python docs/screenshots.py --home $(DOCS_HOME) --out docs/guide/images --width 1280 --scheme light \
+		$$(grep -rhoE 'images/[a-z_-]+-1280-light' README.md docs --include='*.md' | sed -E 's,images/(.+)-1280-light,--view \1,' | sort -u)
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo 'Open docs/_build/html/index.html'
 

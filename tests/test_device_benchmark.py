@@ -46,6 +46,7 @@ WAYS = {
 
 
 @pytest.mark.trial
+@pytest.mark.rare
 def test_every_way_has_a_row_and_none_fails(tmp_path: Path) -> None:
     found = rows_by_title(measured(tmp_path))
     assert {title: tuple(row["way"] for row in rows) for title, rows in found.items()} == WAYS

@@ -21,7 +21,7 @@ from tests.browser.conftest import free_port, server_process, still, wait_until_
 from tests.browser.test_upload import choose_encoder, uploader
 from tests.long_jobs import SIDES, contents, make_task, require_no_leftovers, require_whole, undisturbed
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 JOB_TIMEOUT_MS = 240_000
 NAME = "human vs close, collapsed"
