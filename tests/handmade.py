@@ -77,7 +77,7 @@ def make_comparison(**scores: dict[str, Estimate]) -> Comparison:
         pairwise = tuple(partition("pairwise", seed, [HUMAN, source.name]) for seed in range(SEEDS))
         chosen = {**estimates(replaced), **scores.get(position, {})}
         candidates.append(Candidate(source, chosen, estimates(replaced), pairwise))
-    return Comparison(
+    made = Comparison(
         human=sources[0],
         candidates=tuple(candidates),
         joint=tuple(partition("joint", seed, names) for seed in range(SEEDS)),
@@ -88,6 +88,7 @@ def make_comparison(**scores: dict[str, Estimate]) -> Comparison:
         halves=halves(sources[0]),
         map_fitted=sum(N.values()) - 1,
     )
+    return dataclasses.replace(made, differences=differences_of(made))
 
 
 def with_like_for_like(comparison: Comparison, **means: float) -> Comparison:
@@ -112,11 +113,22 @@ def halves(human: Source) -> Candidate:
 def with_tests(comparison: Comparison, *, p_adjusted: float = 0.03) -> Comparison:
     """The same with the prompt of each text, and tested differences of the candidates that agree in sign."""
     prompts = {name: np.arange(n, dtype=np.int32)[::-1] // 2 for name, n in N.items()}
+    differences = differences_of(comparison, p_adjusted)
+    return dataclasses.replace(comparison, prompts=prompts, prompts_by="prompts", differences=differences)
+
+
+def untested(comparison: Comparison) -> Comparison:
+    """The same as the leaderboard of two runs has it: intervals decide ties."""
+    return dataclasses.replace(comparison, differences=())
+
+
+def differences_of(comparison: Comparison, p_adjusted: float = 0.03) -> tuple[Difference, ...]:
+    """Every two candidates under every score, of no prompt's texts in common."""
     names = [candidate.name for candidate in comparison.candidates]
     found = []
     for (first, second), score in product(combinations(names, 2), SCORES):
         one, other = (comparison.candidate(name).scores[score].mean for name in (first, second))
-        difference = one - other
-        low, high = np.nextafter(difference, -1), np.nextafter(difference, 1)
+        difference = float(one - other)
+        low, high = float(np.nextafter(difference, -1)), float(np.nextafter(difference, 1))
         found.append(Difference(score, first, second, difference, low, high, difference / 3, 0.01, p_adjusted, True, 3))
-    return dataclasses.replace(comparison, prompts=prompts, prompts_by="prompts", differences=tuple(found))
+    return tuple(found)

@@ -123,7 +123,6 @@ def make_untold_run(home: Path) -> Run:
     human, candidates, features = make_comparison_inputs(60)
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
     comparison = compare(human, candidates, config, features=features)
-    assert comparison.differences is not None
     untold = tuple(dataclasses.replace(each, p_adjusted=1.0) for each in comparison.differences)
     changed = dataclasses.replace(comparison, differences=untold)
     return RunStore(home / "runs").save("untold", changed, {HUMAN: human, **candidates}, features)

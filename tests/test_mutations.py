@@ -156,15 +156,16 @@ def test_a_swapped_leaf_of_a_run_is_refused_or_does_no_harm(own_home: Path, name
 def test_a_swapped_leaf_of_a_document_is_refused_or_drawn(run: Run, name: str) -> None:
     read, draw = ATTACHED[name]
     refused, drawn = 0, set()
-    for place, _ in each_swapped(run.path / "attached" / f"{name}.json"):
+    for place, leaf in each_swapped(run.path / "attached" / f"{name}.json"):
         try:
             read(run)
         except MauveLensError:
             refused += 1
             continue
-        if kind_of(place) not in drawn:
+        kind = (kind_of(place), repr(leaf)[:9])
+        if kind not in drawn:
             draw(run)
-            drawn.add(kind_of(place))
+            drawn.add(kind)
     assert refused
     assert drawn
 

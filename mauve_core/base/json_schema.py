@@ -215,7 +215,7 @@ def _plain(text: str) -> str:
 
 
 def _fields(kind: type) -> Iterator[tuple[str, Any, bool]]:
-    """Name and annotation of each field, and whether it is always written."""
+    """Name and annotation of each field, and whether it is always written; those of a dataclass are."""
     hints = get_type_hints(kind, include_extras=True)
     if dataclasses.is_dataclass(kind):
         yield from ((item.name, hints[item.name], True) for item in dataclasses.fields(kind) if item.init)

@@ -50,7 +50,8 @@ class Joined:
 
 @dataclass(frozen=True)
 class Ranged:
-    """Range of an estimate, for its JSON schema: of its mean, interval and values, not of its standard deviations."""
+    """Range of an estimate, for its JSON schema: of its mean, interval and values, not of its standard deviations. What
+    the program computes lies in it; what is imported is not asked."""
 
     low: float
     high: float

@@ -180,4 +180,21 @@ def stored_clusters_over_all(run: Run) -> ClustersOverAll | None:
     names = [candidate.name for candidate in of.candidates]
     if [candidate.name for candidate in found.candidates] != names:
         raise InputError("The clusters over all texts do not belong to the run", allowed=", ".join(names))
+    for each, size in zip(found.candidates, (side.n for side in of.sides[1:]), strict=True):
+        for cluster in each.clusters:
+            _require_shares(cluster, of.sides[0].n, size)
     return found
+
+
+def _require_shares(cluster: ClusterOverAll, human: int, model: int) -> None:
+    """Raise InputError unless each share that is drawn is one: of a side's texts, and of those with a phrase."""
+    parts = [(cluster.human.n, human), (cluster.model.n, model)]
+    for phrase in (*cluster.human.phrases, *cluster.model.phrases):
+        parts += [
+            (phrase.human, cluster.human.n),
+            (phrase.model, cluster.model.n),
+            (1, cluster.human.n),
+            (1, cluster.model.n),
+        ]
+    if any(part > whole for part, whole in parts):
+        raise InputError("A cluster over all texts has more texts than there are")

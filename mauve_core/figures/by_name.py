@@ -82,7 +82,7 @@ def figure(
     ------
     InputError
         The figure, candidate or partition does not exist, the weight is not in (0, 1), the comparison has no map or
-        no differences, or there is no gap to explain.
+        no tested differences, or there is no gap to explain.
 
     Examples
     --------

@@ -101,8 +101,9 @@ class Scale:
 def ranked_pairs(comparison: Comparison, score: str) -> list[Difference]:
     """The tests of every two candidates under one score, each seen from the better-placed one, the best pairs first."""
     tests = {frozenset((each.first, each.second)): each for each in comparison.differences if each.score == score}
-    pairs = combinations(_order(comparison, score), 2)
-    return [tests[frozenset(pair)].seen_from(pair[0]) for pair in pairs if frozenset(pair) in tests]
+    if not tests:
+        return []
+    return [tests[frozenset(pair)].seen_from(pair[0]) for pair in combinations(_order(comparison, score), 2)]
 
 
 def differences_frame(comparison: Comparison) -> pd.DataFrame:
@@ -198,7 +199,7 @@ def differences_figure(comparison: Comparison, score: str = "mauve") -> go.Figur
     Raises
     ------
     InputError
-        There is one candidate, or they are those of two runs.
+        There is one candidate, or the candidates are of two runs.
     """
     if not comparison.differences:
         raise InputError("There is no difference to draw", allowed="two or more candidates of one run")

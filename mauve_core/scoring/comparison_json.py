@@ -195,7 +195,7 @@ class PairingJson(TypedDict):
     Attributes
     ----------
     by : {"prompts", "ids"}
-        What tells.
+        By what texts are matched.
     shared : mapping of str to int
         By candidate, the number in common with the human side.
     """

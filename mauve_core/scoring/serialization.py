@@ -133,13 +133,13 @@ class ComparisonRecord:
                 raise InputError(f"The candidate {candidate.source.name} lacks scores of the joint partitions")
             _require_values(candidate.joint_scores, self.joint)
         tested = [(each.first, each.second, each.score) for each in self.differences if each.score in SCORES]
-        if tested and tested != [(*pair, score) for pair in combinations(names[1:], 2) for score in SCORES]:
+        if tested != [(*pair, score) for pair in combinations(names[1:], 2) for score in SCORES]:
             raise InputError("The tested differences are not those of every two candidates' scores, in order")
         repeated = any(candidate.source.generations > 1 for candidate in self.candidates)
         if repeated != self.generations or self.human.generations > 1:
             raise InputError("The sources do not say which candidates have several generations")
         if self.prompts and self.prompts_by is None:
-            raise InputError("The prompts lack what tells which texts belong to one")
+            raise InputError("It is not said by what texts belong to one prompt")
 
     @property
     def sources(self) -> tuple[Source, ...]:

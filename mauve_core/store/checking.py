@@ -11,13 +11,7 @@ from mauve_core.corpus import limits
 from mauve_core.corpus.media import archive_beside
 from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.numerics.feature_space.stacked import require_usable
-from mauve_core.store.folder import (
-    COMPARISON,
-    Run,
-    parse_json,
-    read_record,
-    read_run,
-)
+from mauve_core.store.folder import COMPARISON, Run, parse_json, read_record, read_run
 
 
 def checked_run(folder: Path, names: set[str]) -> Run:

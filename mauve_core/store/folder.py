@@ -53,7 +53,7 @@ COMPARISON = "comparison.json"
 ATTACHED = "attached"
 RATINGS = "ratings.sqlite"
 FORMAT = 2
-"""Version of the folder layout; others are refused. Versions of the program before 0.2.0 wrote 1."""
+"""Version of the folder layout; others are refused. Before version 0.2.0 of the program it was 1."""
 
 MADE_BY = {
     "measures": "measure {run}",
@@ -75,7 +75,7 @@ BROKEN = (
 """Exceptions that reading a broken file may raise."""
 
 MAX_WORD = 10_000
-"""Most characters of a name or path in a run's summary."""
+"""Most characters of a name or path in a run's record."""
 
 Digest = Annotated[str, Holds(lambda text: bool(re.fullmatch("[0-9a-f]{64}", text)), "a SHA-256")]
 
@@ -330,8 +330,9 @@ def write_run(
     corpora: Mapping[str, Corpus],
     features: Mapping[str, NDArray[np.floating]] | None,
 ) -> dict[str, str]:
-    """Fill the folder and return the digests of its arrays. The record is written last, so a folder with a record is
-    complete.
+    """Fill the folder; return the digests of its arrays.
+
+    The record is written last, so a folder with a record is complete.
     """
     arrays = serialization.arrays_of_comparison(comparison)
     for key, array in arrays.items():
@@ -420,7 +421,7 @@ def is_id(text: str) -> bool:
 
 
 class LayoutError(StorageError):
-    """A run is of a version of the program whose runs this one does not read."""
+    """A run was stored by a version of the program whose layout this one does not read."""
 
 
 @contextmanager

@@ -131,7 +131,7 @@ def test_every_candidate_is_shown_like_for_like_under_the_leaderboard(open_page:
     table = next(each.value for each in app.table if column in each.value)
     cells = {row["Candidate"].strip("*"): row[column].replace(UNBROKEN, " ") for _, row in table.iterrows()}
     halves = {escaped(HUMAN_VS_HUMAN): comparison.halves.scores["mauve"]}
-    alike = {each.candidate: each.scores["mauve"] for each in comparison.like_for_like or ()}
+    alike = {each.candidate: each.scores["mauve"] for each in comparison.like_for_like}
     assert cells == {name: shown(found).replace("**", "") for name, found in (alike | halves).items()}
     assert len(cells) == 1 + len(comparison.candidates)
 

@@ -12,7 +12,7 @@ from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreCo
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.reporting.written import latex_escaped, latex_table, markdown_escaped, markdown_table
 from mauve_core.scoring.result import Comparison, Difference
-from tests.handmade import estimate, make_comparison
+from tests.handmade import estimate, make_comparison, untested
 
 HOSTILE = "50%_of {$x$} \\input{/etc/passwd} #1 & a~b^c | --- `'' <b>"
 
@@ -20,7 +20,7 @@ HOSTILE = "50%_of {$x$} \\input{/etc/passwd} #1 & a~b^c | --- `'' <b>"
 def comparison(*, tied: bool = False, sd: float | None = 0.01) -> Comparison:
     first = estimate(0.9, 0.85, 0.95, sd=sd)
     second = estimate(0.8, 0.75, 0.86 if tied else 0.84, sd=sd)
-    return make_comparison(first=dict.fromkeys(SCORES, first), second=dict.fromkeys(SCORES, second))
+    return untested(make_comparison(first=dict.fromkeys(SCORES, first), second=dict.fromkeys(SCORES, second)))
 
 
 def renamed(found: Comparison, name: str) -> Comparison:

@@ -139,7 +139,6 @@ def test_plain_twin_from_features_to_scores_and_intervals(how: str) -> None:
     for name in NAMES:
         if all(name in split.candidates for split in drawn):
             places[name] = [features[name][split.candidates[name]] for split in drawn]
-    assert comparison.like_for_like is not None
     assert comparison.halves is not None
     assert [each.candidate for each in comparison.like_for_like] == [name for name in places if name != OTHER_HALF]
     for name, rows in places.items():
@@ -177,7 +176,6 @@ def test_plain_twin_from_features_to_scores_and_intervals(how: str) -> None:
 def test_human_texts_to_spare_make_parts_as_large_as_the_candidates() -> None:
     comparison, _ = made("shared", n=24)
     assert comparison.halves is not None
-    assert comparison.like_for_like is not None
     own = comparison.candidates[0]
     assert (comparison.halves.source.n, comparison.halves.partitions[0].k) == (24, own.partitions[0].k)
     for each in comparison.like_for_like:
@@ -190,6 +188,5 @@ def test_texts_of_one_prompt_are_split_by_text() -> None:
     one = dataclasses.replace(human, prompts=("once",) * 60)
     comparison = compare(one, sides, CONFIG, features=features)
     assert comparison.halves is not None
-    assert comparison.like_for_like is not None
     assert comparison.halves.source.n == 30
     assert comparison.like_for_like == ()  # every text of theirs would answer the prompt of P

@@ -24,7 +24,7 @@ from mauve_core.scoring.result import Candidate, Comparison, Difference
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import aligned, rank_sentence, standings, to_table
 from mauve_core.scoring.ties import overlap, shared_ranks
-from tests.handmade import N, estimate, make_comparison, with_tests
+from tests.handmade import N, estimate, make_comparison, untested, with_tests
 
 
 def ranked(intervals: dict[str, tuple[float, float]], score: str = "mauve") -> list[tuple[str, int, bool]]:
@@ -112,14 +112,14 @@ def test_tests_decide_ties_where_there_are_some() -> None:
 def test_disjoint_intervals_tie_unless_a_test_tells_them_apart() -> None:
     clear = {"first": {"mauve": estimate(0.8, 0.79, 0.81)}, "second": {"mauve": estimate(0.3, 0.2, 0.4)}}
     comparison = make_comparison(**clear)
-    assert [item.rank for item in standings(comparison)] == [1, 2]
+    assert [item.rank for item in standings(untested(comparison))] == [1, 2]
     assert [item.rank for item in standings(with_tests(comparison, p_adjusted=0.05))] == [1, 2]
     assert [item.rank for item in standings(with_tests(comparison, p_adjusted=0.06))] == [1, 1]
     assert [item["rank"] for item in to_json(with_tests(comparison, p_adjusted=0.06))["candidates"]] == [1, 1]
 
 
 def test_the_sentence_says_what_decides_ties() -> None:
-    comparison = make_comparison()
+    comparison = untested(make_comparison())
     by_intervals = rank_sentence(comparison, "mid")
     assert by_intervals.startswith("Rank: by mean Mid-point. From the top, a candidate whose interval overlaps")
     by_tests = rank_sentence(with_tests(comparison))
@@ -211,9 +211,9 @@ def test_table_shows_every_score_with_spread_interval_n_and_k() -> None:
 
 def test_table_marks_ties() -> None:
     tie = {"first": {"mauve": estimate(0.8, 0.7, 0.9)}, "second": {"mauve": estimate(0.75, 0.6, 0.85)}}
-    assert [line[:3] for line in to_table(make_comparison(**tie)).splitlines()[1:5:2]] == ["1 =", "1 ="]
+    assert [line[:3] for line in to_table(untested(make_comparison(**tie))).splitlines()[1:5:2]] == ["1 =", "1 ="]
     clear = {"first": {"mauve": estimate(0.8, 0.79, 0.81)}, "second": {"mauve": estimate(0.3, 0.2, 0.4)}}
-    assert [line[:3] for line in to_table(make_comparison(**clear)).splitlines()[1:5:2]] == ["1  ", "2  "]
+    assert [line[:3] for line in to_table(untested(make_comparison(**clear))).splitlines()[1:5:2]] == ["1  ", "2  "]
 
 
 def test_table_says_which_encoder_and_how_many_seeds() -> None:

@@ -26,7 +26,7 @@ from mauve_core.experiments.methods import ESTIMATORS, Method, MethodScore
 from mauve_core.experiments.methods.evaluation import SEEDS, STAGE, scorer
 from mauve_core.experiments.methods.fitting import DRAWING
 from mauve_core.experiments.sweeps.request import numbers_within, whole_values
-from mauve_core.experiments.sweeps.sweep import attachment_name
+from mauve_core.experiments.sweeps.sweep import attachment_name, require_positive
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.numerics.ratios.kde import COMPONENTS
 from mauve_core.numerics.ratios.knn import NEIGHBOURS
@@ -222,6 +222,7 @@ def stored_estimator_sweep(run: Run, over: EstimatorAxis) -> EstimatorSweep | No
     run.require_sources(sweep.candidates, "The sweep")
     if sweep.over != over or not sweep.points:
         raise InputError("The sweep is over a different setting", allowed=over, received=sweep.over)
+    require_positive(sweep.values)
     return sweep
 
 

@@ -6,7 +6,7 @@ decoder's parameter (NeurIPS 2021, appendix, figures 7 and 8), and the scaling c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
@@ -108,6 +108,12 @@ def attachment_name(over: str) -> str:
     return f"sweep-{over}"
 
 
+def require_positive(values: Sequence[float]) -> None:
+    """Raise InputError for a value that has no place on a logarithmic axis."""
+    if min(values) <= 0:
+        raise InputError("A value of the sweep cannot be used", allowed="numbers above 0", received=f"{min(values):g}")
+
+
 def stored_sweep(run: Run, over: Over) -> Sweep | None:
     """The run's stored sweep over that axis, or None; InputError if ``over`` is no axis.
 
@@ -120,6 +126,7 @@ def stored_sweep(run: Run, over: Over) -> Sweep | None:
     run.require_sources((point.source for point in sweep.points), "The sweep")
     if sweep.over != over or not sweep.points:
         raise InputError("The sweep is over a different setting", allowed=over, received=sweep.over)
-    if over != "decoder":  # its lines are named after decoder families
+    if over != "decoder":  # its lines are named after decoder families, and its values have ranges of their own
         run.require_sources(sweep.candidates, "The sweep")
+        require_positive(sweep.values)
     return sweep

@@ -139,7 +139,7 @@ def test_an_interval_contains_zero_exactly_if_p_is_large(measured: Measurements)
 
 
 def test_the_other_side_sees_the_opposite(measured: Measurements) -> None:
-    for each in measured.differences or ():
+    for each in measured.differences:
         assert each.seen_from(each.first) == each
         turned = each.seen_from(each.second)
         assert (turned.first, turned.difference) == (each.second, -each.difference)
@@ -208,7 +208,7 @@ def test_no_spread_means_no_test() -> None:
     many = texts_of(np.random.default_rng(1), "many", 60, 5.0)
     constant = Collection("constant", many.ids, ("a b c",) * 60)
     found = measure(many, {"few": few, "many": many, "constant": constant}, ["length"], context=MeasureContext())
-    by = {(each.of, each.first, each.second): each for each in found.differences or ()}
+    by = {(each.of, each.first, each.second): each for each in found.differences}
     assert by["value", "few", "many"].p_value is None
     assert by["value", "few", "many"].low is None
     assert by["value", "few", "many"].difference < 0
@@ -223,8 +223,8 @@ def test_no_spread_means_no_test() -> None:
 
 def test_a_candidate_under_two_names_is_not_told_apart_from_itself(sides: dict[str, Collection]) -> None:
     found = measure(sides["human"], {"a": sides["far"], "b": sides["far"]}, ["length"], context=MeasureContext())
-    assert [each.difference for each in found.differences or ()] == [0, 0]
-    assert not any(each.told_apart for each in found.differences or ())
+    assert [each.difference for each in found.differences] == [0, 0]
+    assert not any(each.told_apart for each in found.differences)
 
 
 def test_without_a_value_of_people_only_values_are_tested(sides: dict[str, Collection]) -> None:

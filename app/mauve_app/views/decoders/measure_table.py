@@ -118,19 +118,16 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
 
 
 def grouped(measures: Sequence[str]) -> dict[MeasuresTab, list[str]]:
-    """The tabs with charts: groups that have a measure, in order. A name outside the registry has none."""
+    """The tabs with charts: groups that have a measure, in order."""
     found: dict[MeasuresTab, list[str]] = {"closeness": [], "diversity": [], "likelihood": []}
     for name in measures:
-        if name in MEASURES:
-            found[MEASURES[name].group].append(name)
+        found[MEASURES[name].group].append(name)
     return {group: names for group, names in found.items() if names}
 
 
 def _wide_table(frame: pd.DataFrame, key: str) -> None:
     columns = {
-        name: st.column_config.TextColumn(
-            measure_title(name), help=said(MEASURES[name].description) if name in MEASURES else None
-        )
+        name: st.column_config.TextColumn(measure_title(name), help=said(MEASURES[name].description))
         for name in frame.columns[2:]
     }
     st.dataframe(
@@ -150,9 +147,8 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
 def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
     measure = _picker("ranking_measure", "Measure", measurements.measures, (*_QUALITY, *measurements.measures))
     frame = figures.ranking_frame(measurements, measure, order)
-    known, words = MEASURES.get(measure), run.comparison.words
-    if known is not None:
-        st.caption(words.said(f"{known.description} Larger: {known.larger}. Source: {known.source}."))
+    known, words = MEASURES[measure], run.comparison.words
+    st.caption(words.said(f"{known.description} Larger: {known.larger}. Source: {known.source}."))
     closest = closest_sentence(measurements, measure, order, lambda name: f"**{escaped(short_name(name))}**", words)
     if closest:
         st.markdown(closest)
