@@ -14,7 +14,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 from tests.browser import charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 CANDIDATE = "shifted"
 

@@ -105,6 +105,7 @@ def test_every_page_keeps_the_policy(page: Page, live_app: str) -> None:
             assert "scattergl" in charts.read_chart(page, "map_chart", "plot => plot._fullData.map(t => t.type)")
 
 
+@pytest.mark.trial
 def test_the_answer_panel_and_a_download_work(page: Page, live_app: str) -> None:
     page.goto(f"{live_app}/judge?run=synthetic&rater=policy")
     expect(page.get_by_role("button", name="Skip")).to_be_visible()

@@ -294,7 +294,7 @@ def test_passwords_are_not_shown() -> None:
         assert without_password(plain) == plain
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_a_logging_that_fails_midway_is_marked_as_failed_and_can_be_repeated(
     run: Run, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
