@@ -28,7 +28,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.registry import read_task
 from tests.files_on_disk import make_task
-from tests.job_folders import turn_taken
+from tests.job_folders import job, turn_taken
 
 STATE_TEXT = '{{"id": "20300101-000000000000-abcd", "name": "study", {values}}}'
 PATIENCE_S = 120
@@ -139,6 +139,16 @@ def test_a_killed_worker_is_noticed_and_its_resumed_job_makes_the_run(task: Comp
     queue.remove(job.id)
     assert queue.list() == ()
     assert [summary.id for summary in RunStore().list()] == ["study"], "the run outlives its job"
+
+
+def test_a_job_is_done_as_soon_as_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "PATIENCE_S", 0)
+    with (
+        job(1, status="done") as done,
+        locks.lock_of_worker(queue.jobs_folder() / done.id),
+        pytest.raises(InputError, match="is done"),
+    ):
+        queue.resume(done.id)
 
 
 @pytest.mark.slow
