@@ -79,6 +79,14 @@ def test_typing_and_clearing_are_in_the_link(open_page: OpenPage) -> None:
     assert app.text_input(key="url_find").value == ""
 
 
+def test_a_value_of_metadata_narrows_it_down(open_page: OpenPage, stored_run: Run) -> None:
+    values = [corpus.metadata["topic"] for corpus in stored_run.corpora.values()]
+    value = values[0].iloc[0]
+    total = sum(int((each == value).sum()) for each in values)
+    app = opened(open_page, where="topic", **{"is": value})
+    assert f"**topic = {value}**: {total:,} of" in says(app).replace("\\", "")
+
+
 @pytest.mark.parametrize(
     ("view", "pattern", "why"),
     [(VIEW, "(?P<x>a){9999}{9999}", "repeats too much"), ("views/gap/gap.py", "(", "cannot be used")],
