@@ -14,6 +14,8 @@ from mauve_core.numerics.statistics.bradley_terry import win_probability
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def run(own_home: Path) -> Run:

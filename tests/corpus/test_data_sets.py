@@ -18,6 +18,8 @@ from mauve_core.corpus import read_corpus, read_table
 from mauve_core.corpus.data_sets import DataSetName, parse_name
 from tests.layouts import N, prompt, text
 
+pytestmark = pytest.mark.integration
+
 FEATURES = Features(
     {
         "id": Value("string"),

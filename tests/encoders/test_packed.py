@@ -29,6 +29,8 @@ from tests.encoders.cuda_stand_in import KERNELS, on_cuda, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 from tests.tiny_models import LAYERS, WIDTH, rotary
 
+pytestmark = pytest.mark.integration
+
 Tiny = Callable[[str], str]
 POOLINGS: tuple[Any, ...] = ("last", "first", "mean")
 GPT2_SIZES: dict[str, Any] = {

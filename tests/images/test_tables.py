@@ -30,6 +30,8 @@ from mauve_core.images.perturbing import perturbed_image
 from mauve_core.images.tables import place_of
 from tests.images.made import draw_images
 
+pytestmark = pytest.mark.integration
+
 N = 20
 PHOTOS = "photos"
 LABELS = [f"label {number % 3}" for number in range(N)]

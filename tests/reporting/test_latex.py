@@ -20,6 +20,8 @@ from tests.conftest import missing
 from tests.handmade import estimate, make_comparison
 from tests.payloads import PAYLOADS
 
+pytestmark = pytest.mark.integration
+
 COMPILE_S = 120
 NO_TEX = "THE LATEX TABLES WERE NOT COMPILED: no pdflatex with booktabs (apt-get install texlive-latex-recommended)"
 

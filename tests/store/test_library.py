@@ -20,6 +20,8 @@ from mauve_core.store.index import INDEX
 from mauve_core.store.placing import clear_away
 from tests.handmade import make_comparison, make_corpora, make_features
 
+pytestmark = pytest.mark.integration
+
 
 def save(store: RunStore, name: str, **options: bool) -> Run:
     return store.save(name, make_comparison(), make_corpora(), make_features(), **options)

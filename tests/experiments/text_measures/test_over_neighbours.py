@@ -22,6 +22,8 @@ from mauve_core.experiments.text_measures.over_neighbours import (
 from mauve_core.experiments.text_measures.stored import measure_run
 from tests.synthetic import make_run
 
+pytestmark = pytest.mark.integration
+
 N = 50
 
 
