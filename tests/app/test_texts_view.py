@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mauve_app.components import text_search
 from mauve_core.analysis.text_search import TextSearch, found_texts, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
@@ -79,12 +80,15 @@ def test_typing_and_clearing_are_in_the_link(open_page: OpenPage) -> None:
     assert app.text_input(key="url_find").value == ""
 
 
-def test_a_value_of_metadata_narrows_it_down(open_page: OpenPage, stored_run: Run) -> None:
-    values = [corpus.metadata["topic"] for corpus in stored_run.corpora.values()]
-    value = values[0].iloc[0]
-    total = sum(int((each == value).sum()) for each in values)
-    app = opened(open_page, where="topic", **{"is": value})
-    assert f"**topic = {value}**: {total:,} of" in says(app).replace("\\", "")
+def test_a_value_of_metadata_narrows_it_down_also_one_that_is_not_offered(
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_search, "MOST_VALUES", 1)
+    *_, rare = text_search._values(stored_run, "topic")
+    total = sum((corpus.metadata["topic"] == rare).sum() for corpus in stored_run.corpora.values())
+    app = opened(open_page, where="topic", **{"is": rare})
+    assert app.selectbox(key="url_is").value == rare
+    assert f"**topic = {rare}**: {total:,} of" in says(app).replace("\\", "")
 
 
 @pytest.mark.parametrize(
