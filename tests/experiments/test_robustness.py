@@ -266,6 +266,11 @@ def test_frozen_clusters_learn_nothing_from_new_texts(run):
     assert kept_share == 1
 
 
+def test_labels_of_clusters_that_are_not_there_are_refused():
+    with pytest.raises(InputError, match="clusters do not match"):
+        Flow(2, ("a",), np.array([0]), np.array([2]))
+
+
 def test_a_cluster_without_texts_has_no_sensitivity():
     flow = Flow(3, ("a", "b", "c"), np.array([0, 0, 2]), np.array([0, 1, 2]))
     assert flow.transitions.tolist() == [[1, 1, 0], [0, 0, 0], [0, 0, 1]]
