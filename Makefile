@@ -50,7 +50,7 @@ check: setup-dev lint
 	$(PYTEST) -q -m "$(FAST) and not integration"
 
 # The fast tests of what changed, the nearest first and none begun later than after these seconds.
-QUICK_S := 18
+QUICK_S := 15
 quick: setup-dev lint
 	$(PYTEST) -q -m "$(FAST)" --within $(QUICK_S) $$($(BIN)/python -m tests.changed)
 
