@@ -12,7 +12,7 @@ from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.files import home
 from mauve_core.encoders import models
 from mauve_core.encoders.models import load_model, load_tokenizer
-from tests.encoders.test_sentence_models import Tiny
+from tests.encoders.test_sentence_modules import Tiny
 from tests.encoders.tiny_gguf import write_gguf
 from tests.tiny_models import SENTENCES
 
