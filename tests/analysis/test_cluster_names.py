@@ -20,6 +20,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus.text_properties import PROPERTIES, text_properties
 from mauve_core.numerics.statistics.effects import effect
 
+pytestmark = pytest.mark.integration
+
 
 def names_of(texts: Sequence[str], labels: Sequence[int], k: int) -> tuple[str, ...]:
     return cluster_names(count_words(texts), text_properties(texts), np.array(labels, dtype=np.int32), k)

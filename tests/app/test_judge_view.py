@@ -43,6 +43,8 @@ from mauve_core.judgments import (
 from mauve_core.scoring.tables import TITLES
 from mauve_core.store import Run, RunStore
 
+pytestmark = pytest.mark.integration
+
 OpenPage = Callable[..., AppTest]
 VIEW = "views/judge/judge.py"
 ANN = "Ann"

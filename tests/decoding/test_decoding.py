@@ -19,6 +19,8 @@ from mauve_core.decoding.processors import FiniteLogits, SeededDraw
 from mauve_core.encoders.models import load_model
 from tests.tiny_models import SENTENCES, make_gpt2, make_roberta
 
+pytestmark = pytest.mark.integration
+
 WORDS = " ".join(SENTENCES[:5]).split()
 PROBABILITIES = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
 

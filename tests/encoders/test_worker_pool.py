@@ -22,6 +22,8 @@ from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept
 from tests.encoders.cuda_stand_in import COUNT, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 
+pytestmark = pytest.mark.integration
+
 Tiny = Callable[[str], str]
 
 

@@ -21,6 +21,8 @@ from mauve_core.scoring.streams import stream
 from mauve_core.store import Run, RunStore
 from tests.synthetic import TOPICS, make_comparison_inputs, make_run
 
+pytestmark = pytest.mark.integration
+
 N, SEEDS = 160, 2
 NAMES = (HUMAN, "close", "shifted", "collapsed")
 

@@ -15,6 +15,8 @@ from mauve_core.analysis.findings.marks import MARKS, sentences
 from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.errors import InputError
 
+pytestmark = pytest.mark.integration
+
 WORDS = re.findall(
     r"\w+",
     "river stone walker garden winter letter candle harbor silver market window thunder valley copper meadow lantern "
