@@ -123,7 +123,7 @@ def untested(comparison: Comparison) -> Comparison:
 
 
 def differences_of(comparison: Comparison, p_adjusted: float = 0.03) -> tuple[Difference, ...]:
-    """Every two candidates under every score, of no prompt's texts in common."""
+    """Tests of every two candidates under every score, which agree in sign."""
     names = [candidate.name for candidate in comparison.candidates]
     found = []
     for (first, second), score in product(combinations(names, 2), SCORES):

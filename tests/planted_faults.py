@@ -107,16 +107,7 @@ FAULTS = {
 
 COMMAND = (
     sys.executable,
-    "-m",
-    "pytest",
-    "-n",
-    "2",
-    "--dist",
-    "loadfile",
-    "--no-loadscope-reorder",
-    "-q",
-    "-x",
-    "-m",
+    *["-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", "-q", "-x", "-m"],
     FAST,
 )
 

@@ -52,7 +52,7 @@ def closest_of(
     test : callable
         Two candidates -> their difference, seen from either.
     untested : str, optional
-        Why not all differences were tested, if so: then intervals decide who is told apart.
+        Why some differences were not tested: then intervals decide who is told apart.
     """
     if untested is not None:
         return _untested(leader, tied, behind, untested)

@@ -64,7 +64,7 @@ def from_json(kind: type[_T], values: object, what: str = "", *, strict: bool = 
     what : str
         Name for the message; default: the words of the class name.
     strict : bool
-        Refuse unknown entries: for what a person asks for. Stored documents may have those of a later version.
+        Refuse unknown entries, as in settings that a person gives; stored documents may have those of later versions.
 
     Raises
     ------

@@ -51,7 +51,7 @@ class Joined:
 @dataclass(frozen=True)
 class Ranged:
     """Range of an estimate, for its JSON schema: of its mean, interval and values, not of its standard deviations. What
-    the program computes lies in it; what is imported is not asked."""
+    the program computes lies in it; imported values are not checked."""
 
     low: float
     high: float

@@ -187,14 +187,15 @@ def stored_clusters_over_all(run: Run) -> ClustersOverAll | None:
 
 
 def _require_shares(cluster: ClusterOverAll, human: int, model: int) -> None:
-    """Raise InputError unless each share that is drawn is one: of a side's texts, and of those with a phrase."""
-    parts = [(cluster.human.n, human), (cluster.model.n, model)]
-    for phrase in (*cluster.human.phrases, *cluster.model.phrases):
-        parts += [
-            (phrase.human, cluster.human.n),
-            (phrase.model, cluster.model.n),
-            (1, cluster.human.n),
-            (1, cluster.model.n),
-        ]
-    if any(part > whole for part, whole in parts):
-        raise InputError("A cluster over all texts has more texts than there are")
+    """Raise InputError unless no part is larger than its whole, and none with a phrase is of no texts."""
+    phrases = (*cluster.human.phrases, *cluster.model.phrases)
+    for side, of, counts in (
+        (cluster.human, human, [phrase.human for phrase in phrases]),
+        (cluster.model, model, [phrase.model for phrase in phrases]),
+    ):
+        if side.n > of or max(counts, default=0) > side.n or (counts and not side.n):
+            raise InputError(
+                f"The counts of cluster {cluster.number} over all texts do not fit together",
+                allowed=f"at most {of:,} texts of the side, and no more with a phrase than in the cluster",
+                received=f"{side.n:,}, and {max(counts, default=0):,} with a phrase",
+            )

@@ -178,13 +178,13 @@ def resume(job_id: str) -> JobState:
     """
     folder = _folder(job_id)
     with changing(folder.parent):
-        _require_undone(read_state(folder))  # a worker may need a moment to end after that
+        _require_unfinished(read_state(folder))  # its worker may still be ending
         _require_ended(job_id)
         _resume(folder)
         return status(job_id)
 
 
-def _require_undone(state: JobState) -> None:
+def _require_unfinished(state: JobState) -> None:
     if state.status == "done":
         raise InputError(f"Job {state.id} is done", todo="Start a new one")
 
@@ -192,7 +192,7 @@ def _require_undone(state: JobState) -> None:
 def _resume(folder: Path) -> None:
     with lock_of_worker(folder) as lock:
         state = read_state(folder)
-        _require_undone(state)
+        _require_unfinished(state)
         task = read_task(state.kind, read_json(folder / TASK))
         other = _at_work_on(task, besides=state.id)
         if other is not None:

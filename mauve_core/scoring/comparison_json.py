@@ -195,7 +195,7 @@ class PairingJson(TypedDict):
     Attributes
     ----------
     by : {"prompts", "ids"}
-        By what texts are matched.
+        Whether texts are matched by equal prompts or equal ids.
     shared : mapping of str to int
         By candidate, the number in common with the human side.
     """

@@ -139,7 +139,7 @@ class ComparisonRecord:
         if repeated != self.generations or self.human.generations > 1:
             raise InputError("The sources do not say which candidates have several generations")
         if self.prompts and self.prompts_by is None:
-            raise InputError("It is not said by what texts belong to one prompt")
+            raise InputError("The run has prompts, but not what they were matched by")
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -65,6 +65,11 @@ def test_a_single_candidate_comes_back() -> None:
     assert (found.prompts, found.prompts_by, found.differences) == (None, None, ())
 
 
+def test_candidates_without_tests_are_refused(comparison: Comparison) -> None:
+    with pytest.raises(InputError, match="not those of every two candidates"):
+        read(written(dataclasses.replace(comparison, differences=())), arrays_of_comparison(comparison))
+
+
 @pytest.mark.parametrize(
     "change",
     [

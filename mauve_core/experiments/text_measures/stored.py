@@ -132,7 +132,7 @@ def stored_measurements(run: Run) -> Measurements | None:
 
 
 def known_rows(run: Run, rows: Sequence[_Row], measures: Mapping[str, Measure]) -> tuple[_Row, ...]:
-    """The rows of known measures: a later version may have written others. InputError unless all are of the run."""
+    """The rows of known measures: a later version may have written others. InputError if one is of another run."""
     run.require_sources((row.candidate for row in rows), "The table of measures")
     return tuple(row for row in rows if row.measure in measures)
 
