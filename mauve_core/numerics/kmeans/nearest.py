@@ -52,7 +52,7 @@ class Rows:
         result = np.empty((len(rows), len(self)), dtype=np.float32)
 
         def fill(part: slice) -> None:
-            measured = (-2 * chosen) @ self.array[part].T
+            measured = _product(-2 * chosen, self.array[part].T)
             measured += squares
             measured += self.squares[part]
             result[:, part] = measured
@@ -90,7 +90,7 @@ class Rows:
 
         def fill(part: slice) -> None:
             chosen = part if rows is None else rows[part]
-            distances = self.array[chosen] @ turned
+            distances = _product(self.array[chosen], turned)
             distances += squares
             best = distances.argmin(1)
             row = np.arange(len(distances))
@@ -102,3 +102,14 @@ class Rows:
 
         parallel_map(fill, _checks.row_blocks(count, ROWS_AT_ONCE))
         return index, np.maximum(distance, 0, out=distance)
+
+
+def _product(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
+    """``left @ right`` of finite numbers, whatever flags the processor has raised.
+
+    With five coordinates and one row, OpenBLAS 0.3.31 also adds up lanes that it never filled (sgemv_kernel_t_5,
+    AVX-512), and drops that sum. The product is right, but now and then NumPy would warn of an invalid value.
+    """
+    with np.errstate(invalid="ignore"):
+        product: NDArray[np.float32] = left @ right
+    return product
