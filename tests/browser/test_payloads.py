@@ -201,6 +201,7 @@ def test_the_report_and_the_notebook_show_them_as_text(
     assert missing(PARTS[part], shown) == []
 
 
+@pytest.mark.rare
 def test_the_report_of_a_run_that_is_nothing_else(chromium: Browser, runs: dict[str, Run], tmp_path: Path) -> None:
     for key in PAYLOADS:
         path = tmp_path / "report.html"

@@ -1,5 +1,5 @@
 // Sign out: a form, so that no other page can do it with an image.
-const LOOKS = 40, LOOK_MS = 250
+const LOOKS = 240, LOOK_MS = 250 // a minute: a busy server ends the sign-in late
 
 // One a page: the other tabs of this browser hear of it, and leave for the sign-in page once the server knows. So does
 // one that comes into view when its sign-in has ended.
