@@ -31,7 +31,7 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
 from mauve_core.scoring.differences import differences_of
-from mauve_core.scoring.estimates import scored
+from mauve_core.scoring.estimates import aligned_basis, scored
 from mauve_core.scoring.own_clustering import CLUSTERED_BY, OwnClustering, name_of, require_clustering
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
@@ -167,7 +167,8 @@ def compare(
         generations=generations,
     )
     comparison, basis = scored(comparison, partitioned.like_for_like, progress, used)
-    differences = differences_of(comparison, partitioned.pairs, basis, progress, used)
+    aligned = aligned_basis(comparison, basis, used) if partitioned.pairs else basis
+    differences = differences_of(comparison, partitioned.pairs, aligned, progress, used)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if config.encoder is not None and not given else ())
     if used != "cpu" and "torch" not in libraries:

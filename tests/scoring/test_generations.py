@@ -279,14 +279,12 @@ def test_generations_draw_the_same_prompts_even_if_texts_are_missing() -> None:
     """Where resamples of the generations drew different prompts, their mean would vary too little."""
     comparison = made(["gaps"])
     groups = comparison.generation_groups("gaps")
-    assert len({each.row_width for each in groups}) == 1
     humans = [Draws(each, 200, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in groups]
     steady = slice(2, PROMPTS)  # generation 1 lacks the first prompt, generation 2 the first two
     for other in humans[1:]:
         np.testing.assert_array_equal(humans[0][:, steady], other[:, steady])
     (alone,) = generation_groups(PROMPT_OF[HUMAN], [PROMPT_OF["once"]])
     expected = prompt_groups(PROMPT_OF[HUMAN], PROMPT_OF["once"])
-    assert (alone.row_width, alone.spare) == (expected.row_width, 0)
     np.testing.assert_array_equal(alone.shared[0].members, expected.shared[0].members)
 
 
@@ -294,34 +292,12 @@ def test_generations_draw_the_same_prompts_even_if_texts_are_missing() -> None:
 def test_candidates_with_fewer_texts_draw_the_same_human_texts(prompted: bool) -> None:
     """Where every candidate answered, the human texts drawn are the same; without prompts, all of them are."""
     comparison = made(["once", "fewer", "many"], prompted=prompted)
-    groups = [comparison.prompt_groups("once"), comparison.prompt_groups("fewer")]
-    groups += comparison.generation_groups("many")
+    groups = [each for own in comparison.aligned_groups().values() for each in own]
     humans = [Draws(each, 50, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in groups]
     alike = slice(6, PROMPTS) if prompted else slice(0, PROMPTS)  # "fewer" lacks the first six prompts
     for other in humans[1:]:
         np.testing.assert_array_equal(humans[0][:, alike], other[:, alike])
     assert humans[0].std() > 0
-
-
-def test_a_candidate_that_shares_no_prompt_changes_no_other_draw() -> None:
-    comparison = made(["once", "fewer"])
-    strange = dataclasses.replace(
-        made(["once", "fewer", "many"]),
-        prompts={**made(["once", "fewer", "many"]).prompts, "many": np.arange(100, 190, dtype=np.int32)},
-    )
-    for name in ("once", "fewer"):
-        with_it, without = strange.prompt_groups(name), comparison.prompt_groups(name)
-        assert with_it.row_width == without.row_width
-        assert [each.members.tolist() for each in with_it.shared] == [each.members.tolist() for each in without.shared]
-    assert not strange.generation_groups("many")[0].shared
-
-
-def test_equal_prompts_are_drawn_as_by_each_candidate_alone() -> None:
-    """Several candidates that answer the prompts of P alike have the groups that each has by itself, bit for bit."""
-    comparison = made(["once", "many"])
-    found, expected = comparison.prompt_groups("once"), prompt_groups(PROMPT_OF[HUMAN], PROMPT_OF["once"])
-    assert (found.row_width, found.spare) == (expected.row_width, 0)
-    np.testing.assert_array_equal(found.shared[0].members, expected.shared[0].members)
 
 
 def test_the_mean_of_generations_varies_less_than_one_of_them() -> None:
