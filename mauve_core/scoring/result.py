@@ -300,8 +300,9 @@ class Comparison(ComparisonViews):
     prompts : mapping of str to (n,) int32 array, or None
         The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.corpus.pairing``). Texts of
         one prompt are resampled and exchanged together. None if no two sources have a prompt in common.
-    prompts_by : {"prompts", "ids"} or None
-        Whether texts belong to one prompt because their prompts are equal, or their ids. None without ``prompts``.
+    prompts_by : {"prompts", "ids", "rows"} or None
+        Why texts belong to one prompt: their prompts are equal, or their ids, or they are of one row of a file. None
+        without ``prompts``.
     differences : tuple of Difference
         Of every two candidates under every score, at the settings of the comparison. Empty on a leaderboard over two
         runs, whose candidates are not tested against each other.
