@@ -1,9 +1,9 @@
 """Which texts of several corpora belong to one prompt.
 
-Two texts have the same prompt if both come with a prompt and the prompts are equal. Where no two corpora have an equal
-prompt, equal ids decide, as far as texts came with them. Texts without ids are numbered by line or position, and such a
-number says nothing of the texts of another corpus, so it equals no id and no other number. The one exception are
-columns of one file: there, equal numbers are one row.
+Two texts have the same prompt if both come with a prompt and the prompts are equal. Where a corpus and the first one,
+the reference, have no equal prompt, equal ids decide, as far as texts came with them. Texts without ids are numbered by
+line or position, and such a number says nothing of the texts of another corpus, so it equals no id and no other number.
+The one exception are columns of one file: there, equal numbers are one row.
 
 Texts of one prompt in several generations of a corpus have equal prompts, or ids that differ by the generation alone.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ Column = tuple[str, str]
 
 MatchedBy = Literal["prompts", "ids", "rows"]
 """What is equal where texts belong to one prompt; ``rows`` are those of one file."""
+
+MATCHED: tuple[MatchedBy, ...] = get_args(MatchedBy)
+"""Of several corpora the first of these that matches any is named."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,11 @@ def column_of(corpus: Corpus) -> Column | None:
 def shared_prompts(corpora: Mapping[str, Corpus]) -> SharedPrompts | None:
     """Match the texts of corpora by prompt; None if no two corpora have one in common.
 
-    Prompts decide if every corpus has them and two corpora have an equal one; a blank prompt equals no other. Ids
-    decide otherwise.
+    Equal prompts decide where a corpus and the first one have any; a blank prompt equals no other. Equal ids decide
+    otherwise: a text then belongs to the prompt of the first corpus' text with its id.
     """
-    return _match(keys_of(corpora))
+    codes, by = matching(keys_of(corpora))
+    return None if by is None else SharedPrompts(by, codes)
 
 
 def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
@@ -103,8 +107,8 @@ def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
     that answers it, with primes if that is the name of another prompt: unless prompts are divided, a name depends only
     on the sides up to the first that has the prompt.
     """
-    found = _match(sides)
-    codes = _codes(sides, _id_keys(sides.values())) if found is None else found.codes
+    codes, by = matching(sides)
+    codes = _codes(sides, _id_keys(sides.values())) if by is None else codes
     if min(np.unique(own).size for own in codes.values()) < LEAST_PROMPTS:
         codes = _codes(sides, [_turns(side, codes[name]) for name, side in sides.items()])
     names: dict[int, str] = {}
@@ -137,17 +141,27 @@ def prompts_of(corpora: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:
     return {name: corpus.prompts or tuple(by_id.get(key, "") for key in keys[name]) for name, corpus in corpora.items()}
 
 
-def _match(sides: Mapping[str, Keys]) -> SharedPrompts | None:
+def matching(sides: Mapping[str, Keys]) -> tuple[dict[str, NDArray[np.int32]], MatchedBy | None]:
+    """Number the prompt of each text, and return what is equal where two sides, or generations of one, have one.
+
+    The first side is the reference: how another side is matched depends on these two alone.
+    """
     known = list(sides.values())
-    by_prompt = _prompt_keys([side.prompts for side in known])
-    if all(side.prompts is not None for side in known) and _have_common(known, by_prompt):
-        return SharedPrompts("prompts", _codes(sides, by_prompt))
-    by_id = _id_keys(known)
-    if not _have_common(known, by_id):
-        return None
-    with_ids = [place for place, side in enumerate(known) if not side.numbered]
-    came = _have_common([known[place] for place in with_ids], [by_id[place] for place in with_ids])
-    return SharedPrompts("ids" if came else "rows", _codes(sides, by_id))
+    prompts, ids = _prompt_keys([side.prompts for side in known]), _id_keys(known)
+    keys: list[Sequence[object]] = [
+        own if side.prompts else its for side, own, its in zip(known, prompts, ids, strict=True)
+    ]
+    prompt_of = dict(zip(ids[0], keys[0], strict=True))
+    by: list[MatchedBy] = []
+    for place, side in enumerate(known[1:], start=1):
+        if known[0].prompts and side.prompts and not {*prompts[0]}.isdisjoint(prompts[place]):
+            by.append("prompts")
+        elif not prompt_of.keys().isdisjoint(ids[place]):
+            by.append("rows" if side.numbered else "ids")
+            keys[place] = [prompt_of.get(key, key) for key in ids[place]]
+    if not by and _have_common(known, keys):
+        by.append("prompts" if any(side.prompts for side in known) else "ids")
+    return _codes(sides, keys), min(by, key=MATCHED.index, default=None)
 
 
 def _turns(side: Keys, codes: NDArray[np.int32]) -> list[object]:

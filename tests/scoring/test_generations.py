@@ -22,7 +22,7 @@ from mauve_core.numerics.resampling.exchange import Draws, generation_groups, pr
 from mauve_core.numerics.resampling.permutation import draw_sides
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.differences import PERMUTATIONS, STOP, differences_of, exchange_blocks, slots_of
-from mauve_core.scoring.estimates import generation_sides, score_basis, scored, spreads_of
+from mauve_core.scoring.estimates import aligned_basis, generation_sides, score_basis, scored, spreads_of
 from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (
@@ -33,7 +33,7 @@ from mauve_core.scoring.serialization import (
     record_of_comparison,
 )
 from mauve_core.scoring.streams import stream
-from tests.plain_exchange import PlainGroups, plain_groups, plain_resample
+from tests.plain_exchange import PlainGroups, plain_groups, plain_numbers, plain_resample
 from tests.repeated import CONFIG, make_repeated_comparison, make_repeated_inputs
 from tests.scoring.test_differences import ROUNDING, SKEWED, UNIFORM, comparison_of, histogram, p_by_hand
 
@@ -134,15 +134,18 @@ def score_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.flo
     return {score: np.array(rows) for score, rows in table.items()}
 
 
-def replicates_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.float64]]:
-    """Every score of each resample, averaged over seeds and generations, which take the same random numbers."""
+def replicates_by_hand(comparison: Comparison, name: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Every score of each resample, averaged over seeds and generations, which take the same random numbers.
+
+    ``names`` are the candidates that are drawn alike.
+    """
     score = comparison.config.score
-    names = [each.name for each in comparison.candidates]
     groups = [groups_by_hand(names, name, generation) for generation in range(count_of(name))]
-    rates = [sides.exchange_rate(score.bootstrap) for sides in generation_sides(comparison, "pairwise", name)]
+    alike = comparison.generation_groups(name) if len(names) == 1 else comparison.aligned_groups()[name]
+    sides = generation_sides(comparison, "pairwise", name, groups=alike)
+    rates = [each.exchange_rate(score.bootstrap) for each in sides]
     rng = np.random.default_rng(stream(score.seed, "bootstrap"))
-    widest = max(width_of(groups_by_hand(names, each, g)) for each in names for g in range(count_of(each)))
-    drawn, values = [rng.random(widest) for _ in range(score.bootstrap)], []
+    drawn, values = list(plain_numbers(rng, score.bootstrap, max(map(width_of, groups)))), []
     for generation, (own, rate) in enumerate(zip(groups, rates, strict=True)):
         resamples = [plain_resample(own, rate, numbers[: width_of(own)]) for numbers in drawn]
         for part in comparison.candidate(name).partitions:
@@ -156,7 +159,7 @@ def replicates_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[n
 @pytest.mark.parametrize("name", ["many", "also", "gaps", "once", "fewer"])
 def test_scores_and_intervals_equal_a_plain_twin(name: str) -> None:
     comparison, _ = scored(made([name]), {})
-    tables, replicates = score_by_hand(comparison, name), replicates_by_hand(comparison, name)
+    tables, replicates = score_by_hand(comparison, name), replicates_by_hand(comparison, name, [name])
     for score in SCORES:
         found, table = comparison.candidate(name).scores[score], tables[score]
         assert found.mean == pytest.approx(table.mean(), abs=ROUNDING)
@@ -204,6 +207,7 @@ def joint_by_hand(comparison: Comparison, first: str, second: str, rows: NDArray
 def test_differences_equal_a_plain_twin(first: str, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mauve_core.scoring.differences.PERMUTATIONS", 60)
     comparison, basis = scored(made([first, second]), {})
+    basis = aligned_basis(comparison, basis)
     found = differences_of(comparison, {(first, second): comparison.joint}, basis)
     codes, paired, n = exchange_blocks(comparison, first, second)
     assert (paired, n) == (True, len({*PROMPT_OF[first]} & {*PROMPT_OF[second]}))
@@ -214,10 +218,10 @@ def test_differences_equal_a_plain_twin(first: str, second: str, monkeypatch: py
             assert (codes[i] == codes[j]) == (blocks[i] == blocks[j])
         elif blocks[i] in both or blocks[j] in both:
             assert codes[i] != codes[j]
-    rng = np.random.default_rng(stream(comparison.config.score.seed, "exchange").spawn(1)[0])
+    rng = np.random.default_rng(stream(comparison.config.score.seed, "exchange"))
     drawn = draw_sides(slots.own, codes, 60, rng)
     joint = joint_by_hand(comparison, first, second, np.concatenate([slots.own[np.newaxis], drawn]))
-    replicates = [replicates_by_hand(comparison, name) for name in (first, second)]
+    replicates = [replicates_by_hand(comparison, name, [first, second]) for name in (first, second)]
     for each in found:
         observed, *null = joint[each.score]
         assert each.joint_difference == pytest.approx(observed, abs=ROUNDING)

@@ -22,7 +22,7 @@ from tests.synthetic import make_side
 pytestmark = pytest.mark.integration
 
 CONFIG = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
-N, OTHERS = 80, tuple(f"other {place}" for place in range(9))
+N, OTHERS = 60, tuple(f"other {place}" for place in range(9))
 
 
 def sides() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -34,7 +34,8 @@ def sides() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     for name in OTHERS[:2]:
         corpora[name], features[name] = corpora[name].take(few), features[name][few]
     corpora[OTHERS[2]] = dataclasses.replace(corpora[OTHERS[2]], prompts=tuple(f"Else {number}" for number in range(N)))
-    corpora[OTHERS[3]] = dataclasses.replace(corpora[OTHERS[3]], prompts=None)
+    ids = tuple(f"u{number}" for number in range(N))
+    corpora[OTHERS[3]] = dataclasses.replace(corpora[OTHERS[3]], prompts=None, ids=ids)
     return corpora, features
 
 
