@@ -70,15 +70,15 @@ def test_equal_ids_decide_if_no_prompt_is_shared() -> None:
     assert (found.by, codes(found)) == ("ids", {"human": [0, 1], "model": [1, 2]})
 
 
-def test_ids_decide_if_one_corpus_has_no_prompts() -> None:
+def test_how_one_is_matched_with_the_first_says_nothing_of_another() -> None:
     found = matched(
         corpus("human", prompts=["a", "b"], ids=["1", "2"]),
         corpus("model", prompts=["b", "a"], ids=["1", "2"]),
         corpus("other", ids=["2", "9"]),
     )
     assert found is not None
-    assert found.by == "ids"
-    assert codes(found) == {"human": [0, 1], "model": [0, 1], "other": [1, 2]}
+    assert found.by == "prompts"
+    assert codes(found) == {"human": [0, 1], "model": [1, 0], "other": [1, 2]}
 
 
 def test_two_candidates_may_share_prompts_that_the_human_side_lacks() -> None:
@@ -157,7 +157,8 @@ def test_columns_of_one_file_are_matched_by_row(tmp_path: Path) -> None:
     assert matched(column("people"), with_ids) is None
     both = matched(column("people"), column("model"), with_ids, corpus("more", ids=["2", "3"]))
     assert both is not None
-    assert both.by == "ids"
+    assert both.by == "rows"
+    assert both.shared("own", "more") == 1
 
 
 def test_the_parts_of_one_file_are_not_matched_by_row() -> None:
@@ -195,8 +196,8 @@ def test_a_prompt_has_the_id_of_the_first_text_that_answers_it() -> None:
 def test_different_prompts_have_different_names_whatever_the_ids() -> None:
     human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
     permuted = corpus("model", prompts=["c", "d", "a"], ids=["1", "2", "3"])
-    third = corpus("third", prompts=["e", "d", ""], ids=["2", "1", "3"])
-    assert names(human, permuted, third) == [["1", "2", "3"], ["3", "2'", "1"], ["2''", "2'", "3'"]]
+    third = corpus("third", prompts=["e", "d", "a"], ids=["2", "1", "3"])
+    assert names(human, permuted, third) == [["1", "2", "3"], ["3", "2'", "1"], ["2''", "2'", "1"]]
     assert names(human, permuted) == names(human, permuted, third)[:2], "sides that follow change no name"
 
 

@@ -308,7 +308,7 @@ def test_the_mean_of_generations_varies_less_than_one_of_them() -> None:
     comparison = made(["many"], shares={HUMAN: UNIFORM, "many": SKEWED})
     spread = spreads_of(score_basis(comparison, "pairwise", "none")["many"], 5.0)["mauve"]
     resampled = spread.resampled.reshape(len(spread.resampled), 3, -1).mean(axis=2)
-    assert resampled.mean(axis=1).std() < resampled.std(axis=0).min()
+    assert resampled.mean(axis=1).std() < 0.9 * resampled.std(axis=0).mean()
 
 
 @pytest.mark.trial
