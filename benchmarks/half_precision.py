@@ -36,7 +36,7 @@ def made_up(seed: int, n: int = 2000, d: int = 768) -> Sides:
 def scores(sides: Sides, seeds: int) -> NDArray[np.float64]:
     """(seeds, 4) values of SCORES."""
     score = ScoreConfig(seeds=seeds)
-    parts = partitions("pairwise", sides, clustering_seeds(score, 1)[1][0], score, lambda: None)
+    parts = partitions("pairwise", sides, clustering_seeds(score)["pairwise"], score, lambda: None)
     counts = [score_counts(part.counts(HUMAN), part.counts("q")) for part in parts]
     return np.array([[float(found[name]) for name in SCORES] for found in counts])
 

@@ -142,7 +142,7 @@ def explained_halves(run: Run, splits: int) -> tuple[int, list[float]]:
         half = len(human) // 2
         sides = {HUMAN: human[order[:half]], MODEL: human[order[half : 2 * half]]}
         settings = ScoreConfig(seeds=score.seeds, seed=int(split.generate_state(1)[0]))
-        found = partitions("pairwise", sides, clustering_seeds(settings, 1)[1][0], settings, lambda: None)
+        found = partitions("pairwise", sides, clustering_seeds(settings)["pairwise"], settings, lambda: None)
         tested = gap_test_of(found, MODEL, None, seed=split.spawn(1)[0])
         p_values.append(tested.p_value)
         explained += tested.explains

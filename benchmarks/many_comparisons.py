@@ -42,8 +42,8 @@ def report(texts: int, dimension: int, candidates: int, seeds: int, rounds: int,
         score = ScoreConfig(k=k, seeds=seeds, seed=turn)
         sides = measured(features, score)
         pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in names}
-        _, streams = clustering_seeds(score, candidates)
-        found = grouped_partitions("pairwise", pairs, dict(zip(names, streams, strict=True)), score, lambda: None)
+        streams = dict.fromkeys(names, clustering_seeds(score)["pairwise"])
+        found = grouped_partitions("pairwise", pairs, streams, score, lambda: None)
         parts = [(name, part) for name in names for part in found[name]]
         scores = [float(score_counts(part.counts(HUMAN), part.counts(name))["mauve"]) for name, part in parts]
         return float(np.mean(scores)), float(np.mean([part.objective for _, part in parts]))

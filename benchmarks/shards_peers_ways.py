@@ -76,7 +76,7 @@ def sharded_given(asked: Asked, fit: Fit) -> Found:
 
 def in_memory(asked: Asked, fit: Fit) -> Found:
     rows, score = asked.rows(), score_of(asked.seed, asked.k)
-    seed = clustering_seeds(score, 1)[1][0][0]
+    seed = clustering_seeds(score)["pairwise"][0]
     fit.begin()
     found = kmeans(rows, asked.k, restarts=1, max_iterations=score.max_iterations, seed=seed)
     fit.end()

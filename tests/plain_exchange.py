@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,11 +21,9 @@ class PlainGroups:
 def plain_groups(p_prompts: Sequence[int], q_prompts: Sequence[int]) -> PlainGroups:
     """Prompts with the same numbers of texts together if there are ten or more of them, the others in pairs.
 
-    Everything is in the order of the prompts' numbers, prompts of one kind in that of their two numbers of texts.
+    Everything is in the order of the prompts' first texts, prompts of one kind in that of their two numbers of texts.
     """
-    texts: dict[int, tuple[list[int], list[int]]] = {
-        prompt: ([], []) for prompt in sorted({*map(int, p_prompts), *map(int, q_prompts)})
-    }
+    texts: dict[int, tuple[list[int], list[int]]] = {int(prompt): ([], []) for prompt in (*p_prompts, *q_prompts)}
     for text, prompt in enumerate(p_prompts):
         texts[int(prompt)][0].append(text)
     for text, prompt in enumerate(q_prompts, start=len(p_prompts)):
@@ -75,11 +74,18 @@ def plain_resample(groups: PlainGroups, rate: float, numbers: Sequence[float]) -
 def plain_resamples(
     groups: PlainGroups, rate: float, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield one resample after another."""
+    """Yield one resample after another, each by numbers from a part of the stream that it has for itself."""
     width = sum(len(prompts) * (2 + len(prompts[0])) for prompts, _ in groups.shared)
     width += 3 * len(groups.p_alone + groups.q_alone)
+    for numbers in plain_numbers(rng, count, width):
+        yield plain_resample(groups, rate, numbers)
+
+
+def plain_numbers(rng: np.random.Generator, count: int, width: int) -> Iterator[list[float]]:
+    """Yield the numbers of one resample after another."""
     for _ in range(count):
-        yield plain_resample(groups, rate, rng.random(width))
+        yield copy.deepcopy(rng).random(width).tolist()
+        rng.bit_generator.advance(2**40)  # type: ignore[attr-defined]
 
 
 def plain_rate(observed: float, mean_at: Callable[[float], float]) -> float:

@@ -89,8 +89,7 @@ def gap_test(comparison: Comparison, kind: PartitionKind, candidate: str, *, dra
     """
     partitions = comparison.partitions(kind, candidate)
     codes, paired, _ = exchange_blocks(comparison, HUMAN, candidate)
-    index = [each.name for each in comparison.candidates].index(candidate)
-    seed = stream(comparison.config.score.seed, "gap").spawn(len(comparison.candidates))[index]
+    seed = stream(comparison.config.score.seed, "gap")
     return gap_test_of(partitions, candidate, codes if paired else None, draws=draws, seed=seed)
 
 

@@ -106,7 +106,7 @@ class GateResult:
         Clusters, and k-means seeds.
     encoder : str or None
         None if features were given.
-    paired_by : {"prompts", "ids"} or None
+    paired_by : {"prompts", "ids", "rows"} or None
         What tells which texts belong to one prompt; None if no two files have one in common.
     notes : tuple of str
         What a reader must know: exclusions, texts that are left out, other caveats.

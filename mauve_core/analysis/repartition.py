@@ -30,9 +30,7 @@ def repartition(run: Run, candidate: str, kind: PartitionKind = "joint") -> tupl
     own, score = comparison.partition(kind, candidate, 0), comparison.config.score
     features = stored_features(run)
     sides = {name: features[name] for name in ((HUMAN, candidate) if kind == "pairwise" else features)}
-    names = [each.name for each in comparison.candidates]
-    joint, pairwise = clustering_seeds(score, len(names))
-    seed = joint[0] if kind == "joint" else pairwise[names.index(candidate)][0]
+    seed = clustering_seeds(score)[kind][0]
     reduced, sizes = reduced_together(sides, score), {name: len(array) for name, array in sides.items()}
     numbers = [max(2, round(own.k * factor)) for factor in FACTORS]
     usable = [k for k in dict.fromkeys(numbers) if k != own.k and k <= len(reduced) // 2]

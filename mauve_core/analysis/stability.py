@@ -62,14 +62,11 @@ def assess_stability(
         if any(len(prompts.get(name, ())) != sizes[name] for name in names):
             raise InputError("The prompts do not match the texts", allowed=f"one for each text: {sizes}")
         blocks = np.array([*prompts[HUMAN], *prompts[candidate]])
-    index = [each.name for each in comparison.candidates].index(candidate)
-    # The first child is drawn by tests of methods (permutation_test).
-    streams = stream(comparison.config.score.seed, "permutations").spawn(1 + len(comparison.candidates))
     return cluster_stability(
         [np.concatenate([part.labels[name] for name in names]) for part in chosen],
         sizes[HUMAN],
         k=reference.k,
         blocks=blocks,
         permutations=permutations,
-        seed=streams[1 + index],
+        seed=stream(comparison.config.score.seed, "permutations").spawn(1)[0],
     )

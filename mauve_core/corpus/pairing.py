@@ -1,9 +1,9 @@
 """Which texts of several corpora belong to one prompt.
 
-Two texts have the same prompt if both come with a prompt and the prompts are equal. Where no two corpora have an equal
-prompt, equal ids decide; texts of a file without ids are numbered, so the first text of one such file then belongs to
-the first of another. Such a number equals no id that a text came with: ids may begin with 0, or in the middle. Numbers
-of items other than texts equal none, because such items answer no prompt.
+Two texts have the same prompt if both come with a prompt and the prompts are equal. Where a corpus and the first one,
+the reference, have no equal prompt, equal ids decide, as far as texts came with them. Texts without ids are numbered by
+line or position, and such a number says nothing of the texts of another corpus, so it equals no id and no other number.
+The one exception are columns of one file: there, equal numbers are one row.
 
 Texts of one prompt in several generations of a corpus have equal prompts, or ids that differ by the generation alone.
 """
@@ -13,18 +13,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
-MatchedBy = Literal["prompts", "ids"]
-"""What is equal where texts belong to one prompt."""
+Column = tuple[str, str]
+"""A file, and the field of it that texts were read from."""
+
+MatchedBy = Literal["prompts", "ids", "rows"]
+"""What is equal where texts belong to one prompt; ``rows`` are those of one file."""
+
+MATCHED: tuple[MatchedBy, ...] = get_args(MatchedBy)
+"""Of several corpora the first of these that matches any is named."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class SharedPrompts:
 
     Attributes
     ----------
-    by : {"prompts", "ids"}
+    by : {"prompts", "ids", "rows"}
         What is equal.
     codes : mapping of str to (n,) int32 array
         By corpus, the number of each text's prompt, from 0: equal numbers, equal prompts.
@@ -60,34 +65,38 @@ class Keys:
         Of each text; empty without several.
     numbered : bool
         Whether ids are numbers of lines or positions.
-    answers : bool
-        Whether such a number may be that of a prompt.
+    column : (str, str) or None
+        Where numbered texts come from; None if unknown.
     """
 
     ids: Sequence[str]
     prompts: Sequence[str] | None
     generations: Sequence[object] = ()
     numbered: bool = False
-    answers: bool = True
+    column: Column | None = None
 
 
 def keys_of(corpora: Mapping[str, Corpus]) -> dict[str, Keys]:
     """Return what tells the prompts of corpora apart."""
     return {
-        name: Keys(
-            _ids(corpus), corpus.prompts, corpus.generations, corpus.numbered, answers=kind_of(corpus.kind).has_words
-        )
+        name: Keys(_ids(corpus), corpus.prompts, corpus.generations, corpus.numbered, column_of(corpus))
         for name, corpus in corpora.items()
     }
+
+
+def column_of(corpus: Corpus) -> Column | None:
+    """Return the file and field of the texts; None for texts from memory."""
+    return None if corpus.fields is None or corpus.origin == "memory" else (corpus.origin, corpus.fields.text)
 
 
 def shared_prompts(corpora: Mapping[str, Corpus]) -> SharedPrompts | None:
     """Match the texts of corpora by prompt; None if no two corpora have one in common.
 
-    Prompts decide if every corpus has them and two corpora have an equal one; a blank prompt equals no other. Ids
-    decide otherwise.
+    Equal prompts decide where a corpus and the first one have any; a blank prompt equals no other. Equal ids decide
+    otherwise: a text then belongs to the prompt of the first corpus' text with its id.
     """
-    return _match(keys_of(corpora))
+    codes, by = matching(keys_of(corpora))
+    return None if by is None else SharedPrompts(by, codes)
 
 
 def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
@@ -98,8 +107,8 @@ def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
     that answers it, with primes if that is the name of another prompt: unless prompts are divided, a name depends only
     on the sides up to the first that has the prompt.
     """
-    found = _match(sides)
-    codes = _codes(sides, _id_keys(sides.values())) if found is None else found.codes
+    codes, by = matching(sides)
+    codes = _codes(sides, _id_keys(sides.values())) if by is None else codes
     if min(np.unique(own).size for own in codes.values()) < LEAST_PROMPTS:
         codes = _codes(sides, [_turns(side, codes[name]) for name, side in sides.items()])
     names: dict[int, str] = {}
@@ -124,23 +133,35 @@ def prompts_of(corpora: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:
 
     A corpus without prompts is looked up in those of the others, by id.
     """
-    by_id: dict[tuple[bool, str], str] = {}
-    for corpus in corpora.values():
-        for text_id, prompt in zip(corpus.ids, corpus.prompts or (), strict=False):
-            by_id.setdefault((corpus.numbered, text_id), prompt)
-    return {
-        name: corpus.prompts or tuple(by_id.get((corpus.numbered, text_id), "") for text_id in corpus.ids)
-        for name, corpus in corpora.items()
-    }
+    keys = dict(zip(corpora, _id_keys(keys_of(corpora).values()), strict=True))
+    by_id: dict[object, str] = {}
+    for name, corpus in corpora.items():
+        for key, prompt in zip(keys[name], corpus.prompts or (), strict=False):
+            by_id.setdefault(key, prompt)
+    return {name: corpus.prompts or tuple(by_id.get(key, "") for key in keys[name]) for name, corpus in corpora.items()}
 
 
-def _match(sides: Mapping[str, Keys]) -> SharedPrompts | None:
+def matching(sides: Mapping[str, Keys]) -> tuple[dict[str, NDArray[np.int32]], MatchedBy | None]:
+    """Number the prompt of each text, and return what is equal where two sides, or generations of one, have one.
+
+    The first side is the reference: how another side is matched depends on these two alone.
+    """
     known = list(sides.values())
-    by_prompt = _prompt_keys([side.prompts for side in known])
-    if all(side.prompts is not None for side in known) and _have_common(known, by_prompt):
-        return SharedPrompts("prompts", _codes(sides, by_prompt))
-    by_id = _id_keys(known)
-    return SharedPrompts("ids", _codes(sides, by_id)) if _have_common(known, by_id) else None
+    prompts, ids = _prompt_keys([side.prompts for side in known]), _id_keys(known)
+    keys: list[Sequence[object]] = [
+        own if side.prompts else its for side, own, its in zip(known, prompts, ids, strict=True)
+    ]
+    prompt_of = dict(zip(ids[0], keys[0], strict=True))
+    by: list[MatchedBy] = []
+    for place, side in enumerate(known[1:], start=1):
+        if known[0].prompts and side.prompts and not {*prompts[0]}.isdisjoint(prompts[place]):
+            by.append("prompts")
+        elif not prompt_of.keys().isdisjoint(ids[place]):
+            by.append("rows" if side.numbered else "ids")
+            keys[place] = [prompt_of.get(key, key) for key in ids[place]]
+    if not by and _have_common(known, keys):
+        by.append("prompts" if any(side.prompts for side in known) else "ids")
+    return _codes(sides, keys), min(by, key=MATCHED.index, default=None)
 
 
 def _turns(side: Keys, codes: NDArray[np.int32]) -> list[object]:
@@ -160,10 +181,23 @@ def _prompt_keys(prompts: Iterable[Sequence[str] | None]) -> list[list[object]]:
     ]
 
 
-def _id_keys(sides: Iterable[Keys]) -> list[list[object]]:
+def _id_keys(sides: Iterable[Keys]) -> list[list[tuple[object, str]]]:
+    known = list(sides)
+    counted = counted_in([(side.numbered, side.column) for side in known])
+    return [[(what, text_id) for text_id in side.ids] for side, what in zip(known, counted, strict=True)]
+
+
+def counted_in(sides: Sequence[tuple[bool, Column | None]]) -> list[object]:
+    """Return for each side, numbered or not and of a column, what its ids count: equal ids match where that is equal.
+
+    None for ids that texts came with; of a number, the file if no two sides are of the same column of it, as rows of
+    one file that were told apart by a field are; else the side alone.
+    """
+    of_column = Counter(column for numbered, column in sides if numbered and column)
+    repeated = {column[0] for column, count in of_column.items() if count > 1}
     return [
-        [(side.numbered, text_id, index if side.numbered and not side.answers else -1) for text_id in side.ids]
-        for index, side in enumerate(sides)
+        None if not numbered else column[0] if column and column[0] not in repeated else index
+        for index, (numbered, column) in enumerate(sides)
     ]
 
 

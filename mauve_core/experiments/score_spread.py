@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.experiments.text_measures.spread import GROUPS, MIN_TEXTS, group_of
-from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.scoring.result import Partition
@@ -27,7 +27,8 @@ def score_sds_over_texts(run: Run) -> dict[str, dict[str, float]]:
 
     Candidates with fewer than ``MIN_TEXTS`` texts on a side are left out.
     """
-    comparison, groups = run.comparison, {name: _groups(run, name) for name in run.corpora}
+    comparison = run.comparison
+    groups = {name: group_of(prompts) for name, prompts in prompt_names(keys_of(run.corpora)).items()}
     found: dict[str, dict[str, float]] = {score: {} for score in SCORES}
     for candidate in comparison.candidates:
         name, human = candidate.name, groups[HUMAN]
@@ -45,10 +46,6 @@ def score_sds_over_texts(run: Run) -> dict[str, dict[str, float]]:
             left_out = np.mean([each[score].mean(axis=1) for each in without], axis=0)
             found[score][name] = jackknife_sd(candidate.scores[score].mean, left_out, sizes[present])
     return found
-
-
-def _groups(run: Run, name: str) -> Groups:
-    return group_of(collection_of(run.corpora[name], name).ids)
 
 
 def _sizes(groups: Groups) -> Groups:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.pairing import column_of, counted_in
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key, text_digest
 
 ABSENT = -1
@@ -180,9 +181,12 @@ class _Matched:
 
 
 def _by_id(names: Sequence[str], corpora: Sequence[Corpus]) -> _Matched:
-    # A number of a line equals no id that a text came with; of both, the ids that more texts have decide.
-    numbered = sum(len(corpus) * (1 if corpus.numbered else -1) for corpus in corpora) > 0
-    sides = [corpus.ids if corpus.numbered == numbered else [None] * len(corpus) for corpus in corpora]
+    # A number of a line equals no id that a text came with; of several kinds, the ids that more texts have decide.
+    counted = counted_in([(corpus.numbered, column_of(corpus)) for corpus in corpora])
+    joint = [what for what, n in Counter(counted).items() if n > 1]
+    texts = {what: sum(len(own) for own, its in zip(corpora, counted, strict=True) if its == what) for what in joint}
+    most = max(joint, key=texts.__getitem__, default=0)
+    sides = [corpus.ids if what == most and joint else [None] * len(corpus) for corpus, what in zip(corpora, counted)]
     ids = list(dict.fromkeys(entry for side in sides for entry in side if entry is not None))
     return _Matched(names, corpora, ids, _positions(sides, ids), "ids")
 

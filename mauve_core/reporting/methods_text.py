@@ -188,7 +188,7 @@ def _spread(comparison: Comparison) -> str:
             "and the standard deviation over generations is given beside that over seeds"
         )
     shared = pairing_in_words(comparison)
-    unit = f"{'ids' if comparison.prompts_by == 'ids' else 'prompts'} ({shared})" if shared else items
+    unit = f"{comparison.prompts_by or 'prompts'} ({shared})" if shared else items
     drawn = (
         f"{unit} drawn with replacement, clusters held fixed, {items} exchanged between the two sides at the rate "
         "at which the resamples have the observed divergence on average, centered on the estimate"

@@ -24,14 +24,14 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.progress_bars import ProgressChoice, progress_for
 from mauve_core.corpus.from_objects import Texts
 from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.corpus.pairing import keys_of, matching
 from mauve_core.encoders.devices import first_gpu
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
 from mauve_core.scoring.differences import differences_of
-from mauve_core.scoring.estimates import scored
+from mauve_core.scoring.estimates import aligned_basis, scored
 from mauve_core.scoring.own_clustering import CLUSTERED_BY, OwnClustering, name_of, require_clustering
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
@@ -140,7 +140,7 @@ def compare(
     if not named and config.encoder is not None:
         config = dataclasses.replace(config, encoder=EncoderConfig(model=kind_of(corpora[HUMAN].kind).model))
     config = with_precision(config, device, given=given)
-    matched = shared_prompts(corpora)
+    codes, matched_by = matching(keys_of(corpora))
     if function is not None:
         encoded, used_device = encode_by(function, corpora, progress), f"{NOTHING_ENCODED}: features of a function"
     elif features is None:
@@ -151,8 +151,8 @@ def compare(
     arrays = {name: side.features for name, side in encoded.items()}
     generations = {name: corpora[name].generation_codes for name in candidates if corpora[name].generation_codes.any()}
     texts = {name: side.source.n_scored for name, side in encoded.items()}
-    prompts, used = None if matched is None else matched.codes, array_device(device)
-    partitioned = partition_all(arrays, prompts, config.score, used, progress, texts, generations, clustering)
+    used = array_device(device)
+    partitioned = partition_all(arrays, codes, config.score, used, progress, texts, generations, clustering)
     clock.lap("clustering")
     comparison = Comparison(
         human=encoded[HUMAN].source,
@@ -162,12 +162,13 @@ def compare(
         warnings=tuple(filter(None, (kind_of(corpora[HUMAN].kind).words.said(partitioned.why_no_halves),))),
         environment={},
         halves=_halves(encoded[HUMAN].source, partitioned.halves),
-        prompts_by=None if matched is None else matched.by,
-        prompts=prompts,
+        prompts_by=matched_by,
+        prompts=None if matched_by is None else codes,
         generations=generations,
     )
     comparison, basis = scored(comparison, partitioned.like_for_like, progress, used)
-    differences = differences_of(comparison, partitioned.pairs, basis, progress, used)
+    aligned = aligned_basis(comparison, basis, used) if partitioned.pairs else basis
+    differences = differences_of(comparison, partitioned.pairs, aligned, progress, used)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if config.encoder is not None and not given else ())
     if used != "cpu" and "torch" not in libraries:

@@ -194,8 +194,8 @@ class PairingJson(TypedDict):
 
     Attributes
     ----------
-    by : {"prompts", "ids"}
-        Whether texts are matched by equal prompts or equal ids.
+    by : {"prompts", "ids", "rows"}
+        Whether texts are matched by equal prompts, by equal ids, or as columns of one file by its rows.
     shared : mapping of str to int
         By candidate, the number in common with the human side.
     """

@@ -64,7 +64,7 @@ def differences_of(
     partitions : mapping of (str, str) to sequence of Partition
         From :func:`mauve_core.scoring.partitioning.pair_partitions`.
     basis : mapping
-        From :func:`mauve_core.scoring.estimates.score_basis`, pairwise and without smoothing.
+        From :func:`mauve_core.scoring.estimates.aligned_basis`.
     progress : callable
         Called with (stage, done, total).
     device : str
@@ -82,12 +82,12 @@ def differences_of(
     spreads = {each.name: spreads_of(basis[each.name], score.scale) for each in comparison.candidates}
     done = counted(progress, "testing differences", len(pairs))
     found: list[Difference] = []
-    seeds = stream(score.seed, "exchange").spawn(len(pairs))
-    for (first, second), parts, seed in zip(pairs, partitions.values(), seeds, strict=True):
+    for (first, second), parts in partitions.items():
         codes, paired, n = exchange_blocks(comparison, first, second)
         slots = slots_of(comparison, first, second)
         observed = joint_differences_of(parts, slots, slots.own[np.newaxis], score.scale)
-        null = _null(parts, slots, codes, draws, np.random.default_rng(seed), score.scale, observed, device)
+        rng = np.random.default_rng(stream(score.seed, "exchange"))
+        null = _null(parts, slots, codes, draws, rng, score.scale, observed, device)
         for name in SCORES:
             joint = float(observed[name][0])
             p_value = sequential_p_value(null[name], joint, STOP)

@@ -24,7 +24,7 @@ from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.numerics.resampling.bootstrap import centred_interval
-from mauve_core.numerics.resampling.exchange import draw_blocks, separate_prompts
+from mauve_core.numerics.resampling.exchange import PromptGroups, draw_blocks, same_groups, separate_prompts
 from mauve_core.scoring.replicates import CountSamples, TwoSides, count_blocks
 from mauve_core.scoring.result import Candidate, Comparison, LikeForLike, Partition
 from mauve_core.scoring.spread import Estimate
@@ -40,8 +40,7 @@ _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str, device: str = "cpu") -> TwoSides:
     """Return the human side with a candidate, all its generations together, and how their texts are drawn.
 
-    All candidates draw by the same random numbers, hence the same prompts where all answer the same, so that resampled
-    scores of two candidates can be subtracted.
+    All candidates draw by the same random numbers, so that what is drawn depends on no other candidate.
 
     Raises
     ------
@@ -54,24 +53,29 @@ def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str, devic
 
 
 def generation_sides(
-    comparison: Comparison, kind: PartitionKind, candidate: str, device: str = "cpu"
+    comparison: Comparison,
+    kind: PartitionKind,
+    candidate: str,
+    device: str = "cpu",
+    groups: Sequence[PromptGroups] | None = None,
 ) -> tuple[TwoSides, ...]:
     """Return :func:`two_sides` of each generation of a candidate; all generations draw the same prompts.
+
+    ``groups`` are by default :meth:`Comparison.generation_groups`.
 
     Raises
     ------
     InputError
         The candidate is unknown.
     """
-    whole = two_sides(comparison, kind, candidate, device)
+    whole, groups = two_sides(comparison, kind, candidate, device), groups or comparison.generation_groups(candidate)
     if candidate not in comparison.generations:
-        return (whole,)
-    generations = zip(comparison.generation_rows(candidate), comparison.generation_groups(candidate), strict=True)
+        return (dataclasses.replace(whole, groups=groups[0]),)
     return tuple(
         dataclasses.replace(
-            whole, partitions=tuple(part.with_texts(candidate, rows) for part in whole.partitions), groups=groups
+            whole, partitions=tuple(part.with_texts(candidate, rows) for part in whole.partitions), groups=own
         )
-        for rows, groups in generations
+        for rows, own in zip(comparison.generation_rows(candidate), groups, strict=True)
     )
 
 
@@ -169,6 +173,22 @@ def score_basis(
     return basis
 
 
+def aligned_basis(
+    comparison: Comparison, basis: Mapping[str, ScoreBasis], device: str = "cpu"
+) -> dict[str, ScoreBasis]:
+    """Return the pairwise basis without smoothing of every candidate, so that resampled scores can be subtracted.
+
+    ``basis`` is that of :func:`score_basis`, which serves where all candidates answer the same prompts: elsewhere it
+    draws other prompts for one candidate than for another.
+    """
+    found = {}
+    for name, groups in comparison.aligned_groups().items():
+        alike = all(map(same_groups, groups, comparison.generation_groups(name)))
+        sides = generation_sides(comparison, "pairwise", name, device, groups)
+        found[name] = basis[name] if alike else basis_of_generations(sides, comparison.config.score, "none")
+    return found
+
+
 def basis_of_generations(generations: Sequence[TwoSides], score: ScoreConfig, smoothing: str) -> ScoreBasis:
     """Compute the score basis of every generation of a candidate, from :func:`generation_sides`, and join them."""
     found = [basis_of_sides(sides, score, smoothing) for sides in generations]
@@ -259,7 +279,7 @@ def scored(
 def _like_for_like(name: str, partitions: tuple[Partition, ...], score: ScoreConfig, device: str) -> LikeForLike:
     basis = _basis_of_splits(name, partitions, score, "none", device)
     scores = estimates_of(basis, score.scale, score.confidence, splits=True)
-    return LikeForLike(name, partitions[0].labels[name].size, partitions[0].k, scores)
+    return LikeForLike(name, min(each.labels[name].size for each in partitions), partitions[0].k, scores)
 
 
 def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:

@@ -53,13 +53,12 @@ def differences_of_groups(
         return ()
     spreads = {name: spreads_of(basis[name], score.scale) for name in candidates}
     found = []
-    seeds = stream(score.seed, "exchange").spawn(len(pairs))
     p = human.sum(axis=1, dtype=np.int64)
-    for (first, second), seed in zip(pairs, seeds, strict=True):
+    for first, second in pairs:
         one, other = candidates[first], candidates[second]
         sizes = one[0].sum(axis=1), other[0].sum(axis=1)
         groups = int(((sizes[0] > 0) | (sizes[1] > 0)).sum())
-        exchange = _Exchange(p, one, other, score.scale, np.random.default_rng(seed))
+        exchange = _Exchange(p, one, other, score.scale, np.random.default_rng(stream(score.seed, "exchange")))
         observed = exchange.observed()
         most = max(1, BINS_AT_ONCE // p.size)
         null = sequential_null(exchange.drawn, draws_for(len(pairs)), most, observed)

@@ -1,7 +1,7 @@
 """Turn features of several sides into partitions: one space for all sides, then k-means under each seed.
 
-NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1. A partition's random stream depends only on the run's seed, the
-candidate's place and the index of the k-means seed, so the same features and settings always give the same clusters.
+NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1. A partition's random stream depends only on the run's seed and the
+index of the k-means seed, so the same features and settings always give the same clusters, whoever else is compared.
 """
 
 from __future__ import annotations
@@ -110,17 +110,15 @@ def partition_all(
     """
     sides = measured(features, score, device)
     candidates = list(sides)[1:]
-    joint_seeds, pairwise_seeds = clustering_seeds(score, len(candidates))
+    seeds = clustering_seeds(score)
     advance = counted(progress, "clustering", (1 + len(candidates)) * score.seeds)
-    joint = _partitions_of("joint", sides, joint_seeds, score, advance, device, texts, own)
+    joint = _partitions_of("joint", sides, seeds["joint"], score, advance, device, texts, own)
     pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in candidates}
-    seeds = dict(zip(candidates, pairwise_seeds, strict=True))
-    pairwise = grouped_partitions("pairwise", pairs, seeds, score, advance, device, texts, own)
-    smaller = min(len(features[name]) if texts is None else texts[name] for name in (HUMAN, candidates[0]))
-    texts_per_cluster = smaller / pairwise[candidates[0]][0].k
+    of_each = dict.fromkeys(candidates, seeds["pairwise"])
+    pairwise = grouped_partitions("pairwise", pairs, of_each, score, advance, device, texts, own)
     rows = {name: np.arange(len(table)) for name, table in features.items()}
     rows |= {name: np.flatnonzero(codes == 0) for name, codes in (generations or {}).items()}
-    parts = _like_for_like(features, rows, prompts, texts_per_cluster, score, device, progress, own)
+    parts = _like_for_like(features, rows, prompts, score, device, progress, own)
     return Clusterings(sides, joint, pairwise, *parts, pair_partitions(sides, score, device, progress, texts, own))
 
 
@@ -140,8 +138,7 @@ def pair_partitions(
     groups = {str(pair): {name: sides[name] for name in (human, *pair)} for pair in combinations(candidates, 2)}
     if not groups:
         return {}
-    children = stream(score.seed, "pairs").spawn(len(groups))
-    seeds = {name: child.spawn(score.seeds) for name, child in zip(groups, children, strict=True)}
+    seeds = dict.fromkeys(groups, stream(score.seed, "pairs").spawn(score.seeds))
     advance = counted(progress, "clustering pairs of candidates", len(groups) * score.seeds)
     found = grouped_partitions("joint", groups, seeds, score, advance, device, texts, own)
     return dict(zip(combinations(candidates, 2), found.values(), strict=True))
@@ -151,7 +148,6 @@ def _like_for_like(
     features: Mapping[str, Features],
     first: Mapping[str, NDArray[np.intp]],
     prompts: Mapping[str, NDArray[np.int32]] | None,
-    texts_per_cluster: float,
     score: ScoreConfig,
     device: str,
     progress: Progress,
@@ -159,9 +155,9 @@ def _like_for_like(
 ) -> tuple[tuple[Partition, ...], str, dict[str, tuple[Partition, ...]]]:
     """Cluster part of the human texts with another part, and with each candidate's texts in the place of that.
 
-    Every seed has a split of its own, because scores differ between splits as much as between seeds. The clusters are
-    as large as the first candidate's. Of several generations, only the first counts, whose texts are at the rows
-    ``first``. If prompts cannot be divided, texts are, and no candidate is like for like.
+    Every seed has a split of its own, because scores differ between splits as much as between seeds. Clusters have as
+    many texts as with a candidate of as many texts as the human side. Of several generations, only the first counts,
+    whose texts are at the rows ``first``. If prompts cannot be divided, texts are, and no candidate is like for like.
 
     Returns
     -------
@@ -177,7 +173,8 @@ def _like_for_like(
     n = drawn[0].one.size
     if n < MIN_TEXTS:
         return (), f"{sizes[HUMAN]} human texts are too few to compare one half with the other.", {}
-    settings = dataclasses.replace(score, k=max(2, round(n / texts_per_cluster)))
+    whole = score.k or default_k(sizes[HUMAN], sizes[HUMAN])
+    settings = dataclasses.replace(score, k=max(2, round(n * whole / sizes[HUMAN])))
     names = [name for name in features if name != HUMAN and all(name in split.candidates for split in drawn)]
     names = [] if by_text else names
     advance = counted(progress, "clustering human halves", score.seeds * (1 + len(names)))
@@ -200,10 +197,10 @@ def _like_for_like(
     return partitions_of.pop(OTHER_HALF), "", partitions_of
 
 
-def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequence], list[list[SeedSequence]]]:
-    """Return the k-means seeds of the joint partitions, and those of each candidate's pairwise partitions."""
-    joint, *pairwise = (child.spawn(score.seeds) for child in stream(score.seed, "clustering").spawn(1 + candidates))
-    return joint, pairwise
+def clustering_seeds(score: ScoreConfig) -> dict[PartitionKind, list[SeedSequence]]:
+    """Return the k-means seeds of the joint partitions, and of the pairwise ones of every candidate."""
+    joint, pairwise = stream(score.seed, "clustering").spawn(2)
+    return {"joint": joint.spawn(score.seeds), "pairwise": pairwise.spawn(score.seeds)}
 
 
 def measured(features: Mapping[str, Features], score: ScoreConfig, device: str = "cpu") -> dict[str, Side]:

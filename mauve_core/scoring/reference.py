@@ -83,7 +83,7 @@ def _reaching(comparison: Comparison, halves: Candidate) -> str:
             found = _short(own), _short(human), _like_for_like(alike, human)
             sentences.append(reaches.format(candidate.name, *found))
             misses = alike.scores[REFERENCE_SCORE].mean < human.mean
-            shares = comparison.prompts_by != "ids" and comparison.shared_prompts(candidate.name) > 0
+            shares = comparison.prompts_by == "prompts" and comparison.shared_prompts(candidate.name) > 0
             prompts = prompts or (misses and shares)
     sentences += [comparison.words.said(SHARED_PROMPTS)] if prompts else []
     return " ".join(sentences)

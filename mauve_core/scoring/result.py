@@ -259,8 +259,8 @@ class LikeForLike:
     ----------
     candidate : str
     n, k : int
-        Texts per side, which are those of ``Comparison.halves``, and clusters. The candidate's texts answer the prompts
-        of the human texts whose place they take, so none is that of a text of P.
+        Texts of the candidate, at least ``splits.LEAST_SHARE`` of those of ``Comparison.halves``, and clusters. They
+        answer the prompts of the human texts whose place they take, so none is that of a text of P.
     scores : mapping of str to Estimate
         By name in ``mauve_core.base.config.SCORES``, from pairwise partitions; one value per split and k-means seed.
     """
@@ -291,17 +291,18 @@ class Comparison(ComparisonViews):
         UMAP positions, the human side first, then the candidates in order. For navigation only.
     halves : Candidate or None
         Human vs. human: one part of the human texts against another, ``OTHER_HALF``, with other prompts; about the
-        score of a candidate that writes like people, at that size. Each k-means seed has a random split of its own,
-        into halves, or into parts as large as the smallest candidate if that is less; the clusters are as large as the
-        first candidate's. No joint scores. None if the human texts are too few or too alike to be split.
+        score of a candidate that writes like people, at that size. Each k-means seed has a random split of its own into
+        halves; clusters have as many texts as with a candidate of the human side's size. No joint scores. None if the
+        human texts are too few or too alike to be split.
     map_fitted : int or None
         Number of texts on which the map was fitted; every other text is placed among its nearest of these. None
         without a map.
     prompts : mapping of str to (n,) int32 array, or None
         The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.corpus.pairing``). Texts of
         one prompt are resampled and exchanged together. None if no two sources have a prompt in common.
-    prompts_by : {"prompts", "ids"} or None
-        Whether texts belong to one prompt because their prompts are equal, or their ids. None without ``prompts``.
+    prompts_by : {"prompts", "ids", "rows"} or None
+        Why texts belong to one prompt: their prompts are equal, or their ids, or they are of one row of a file. None
+        without ``prompts``.
     differences : tuple of Difference
         Of every two candidates under every score, at the settings of the comparison. Empty on a leaderboard over two
         runs, whose candidates are not tested against each other.
@@ -412,7 +413,7 @@ class Comparison(ComparisonViews):
         source = self.candidate(candidate).source  # raises InputError if unknown
         if candidate not in self.generations:
             return self._groups_by_candidate[candidate][0]
-        if self.prompts is None:
+        if self.prompts is None or not self.shared_prompts(candidate):
             return separate_prompts(self.human.n, source.n)
         return prompt_groups(self.prompts[self.human.name], self.prompts[candidate])
 
@@ -426,27 +427,34 @@ class Comparison(ComparisonViews):
     def generation_groups(self, candidate: str) -> tuple[PromptGroups, ...]:
         """Return the texts of the human side, P, and each generation of a candidate by prompt.
 
-        All generations of all candidates are drawn alike: equal random numbers draw equal prompts, as far as these are
-        answered by all candidates that share any with P.
+        All generations are drawn alike: equal random numbers draw equal prompts, as far as all of them answer these.
         """
         self.candidate(candidate)  # raises InputError if unknown
         return self._groups_by_candidate[candidate]
 
+    def aligned_groups(self) -> dict[str, tuple[PromptGroups, ...]]:
+        """Return :meth:`generation_groups` of every candidate so that all candidates are drawn alike, too.
+
+        They are the same where all candidates that share prompts with P answer the same ones equally often.
+        """
+        together = [each.name for each in self.candidates if self.shared_prompts(each.name)]
+        if self.prompts is None or not together:
+            return self._groups_by_candidate
+        own = {name: [self.prompts[name][rows] for rows in self.generation_rows(name)] for name in together}
+        alike = iter(generation_groups(self.prompts[self.human.name], [each for name in own for each in own[name]]))
+        return self._groups_by_candidate | {name: tuple(islice(alike, len(own[name]))) for name in together}
+
     @cached_property
     def _groups_by_candidate(self) -> dict[str, tuple[PromptGroups, ...]]:
-        rows = {each.name: self.generation_rows(each.name) for each in self.candidates}
-        if self.prompts is None:
-            most = max(own.size for generations in rows.values() for own in generations)
-            return {
-                name: tuple(separate_prompts(self.human.n, own.size, most=most) for own in generations)
-                for name, generations in rows.items()
-            }
-        human = self.prompts[self.human.name]
-        own = {name: [self.prompts[name][each] for each in generations] for name, generations in rows.items()}
-        together = [name for name in own if self.shared_prompts(name)]
-        found = {name: generation_groups(human, own[name]) for name in own if name not in together}
-        alike = iter(generation_groups(human, [each for name in together for each in own[name]]) if together else ())
-        return found | {name: tuple(islice(alike, len(own[name]))) for name in together}
+        found: dict[str, tuple[PromptGroups, ...]] = {}
+        for name in (each.name for each in self.candidates):
+            rows = self.generation_rows(name)
+            if self.prompts is None or not self.shared_prompts(name):
+                found[name] = tuple(separate_prompts(self.human.n, own.size) for own in rows)
+            else:
+                codes = self.prompts[name]
+                found[name] = generation_groups(self.prompts[self.human.name], [codes[own] for own in rows])
+        return found
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
         """Print the leaderboard under IPython, instead of every label."""

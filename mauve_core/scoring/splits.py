@@ -19,18 +19,21 @@ from mauve_core.scoring.streams import half_seeds
 
 Rows = NDArray[np.int64]
 
+LEAST_SHARE = 0.95
+"""Least share of a part that a candidate must fill: some of its answers may be missing."""
+
 
 @dataclass(frozen=True)
 class Split:
-    """Rows of the texts, ascending; all (n,) for the same n in every split of a run.
+    """Rows of the texts, ascending.
 
     Attributes
     ----------
-    one, other : int64 arrays
-        Two parts of the human texts, without a common prompt.
+    one, other : (n,) int64 arrays
+        Two parts of the human texts, without a common prompt; n is the same in every split of a run.
     candidates : mapping of str to int64 array
-        By candidate, the texts in the place of ``other``. A candidate is absent if too few of its texts answer other
-        prompts than those of ``one``.
+        By candidate, the texts in the place of ``other``: at most n, and at least ``LEAST_SHARE`` of them. A candidate
+        is absent if fewer of its texts answer other prompts than those of ``one``.
     """
 
     one: Rows
@@ -43,9 +46,8 @@ def splits(
 ) -> tuple[Split, ...]:
     """Draw one split for each k-means seed.
 
-    A part has half of the human texts, or as many texts as the smallest candidate if that is less. Prompts are drawn as
-    wholes; where they cannot be divided evenly, the parts are smaller. The other part prefers prompts that all
-    candidates answer which share any with the human side.
+    A part has half of the human texts. Prompts are drawn as wholes; where they cannot be divided evenly, the parts are
+    smaller. No candidate decides what the human parts are.
 
     Parameters
     ----------
@@ -57,11 +59,9 @@ def splits(
     seeds, human = half_seeds(score), sizes[HUMAN]
     own = np.arange(human) if prompts is None else prompts[HUMAN].astype(np.int64)
     others = {name: None if prompts is None else prompts[name] for name in sizes if name != HUMAN}
-    common = _answered_by_all(own, others)
     rng = np.random.default_rng(seeds.cut)
-    orders = [_by_prompt(rng.permutation(human), own, common) for _ in range(score.seeds)]
-    n = min([size if name != HUMAN else size // 2 for name, size in sizes.items()])
-    n = min([n, *(_largest_part(own[order]) for order in orders)])
+    orders = [_by_prompt(rng.permutation(human), own) for _ in range(score.seeds)]
+    n = min([human // 2, *(_largest_part(own[order]) for order in orders)])
     found = []
     for order, seed in zip(orders, seeds.texts, strict=True):
         one, other = np.sort(order[:n]), np.sort(order[human - n :])
@@ -69,22 +69,15 @@ def splits(
             name: _in_place_of(own[other], own[one], codes, sizes[name], np.random.default_rng(seed))
             for name, codes in others.items()
         }
-        enough = {name: np.sort(rows[:n]) for name, rows in drawn.items() if rows.size >= n}
+        enough = {name: np.sort(rows[:n]) for name, rows in drawn.items() if rows.size >= LEAST_SHARE * n}
         found.append(Split(one, other, enough))
     return tuple(found)
 
 
-def _answered_by_all(own: NDArray[np.int64], others: Mapping[str, NDArray[np.int32] | None]) -> NDArray[np.bool_]:
-    """Whether every candidate with any prompt of the human side answers that of each human text."""
-    answered = [np.isin(own, codes) for codes in others.values() if codes is not None]
-    shared = [each for each in answered if each.any()]
-    return np.all(shared, axis=0) if shared else np.ones(own.size, dtype=bool)
-
-
-def _by_prompt(order: Rows, own: NDArray[np.int64], common: NDArray[np.bool_]) -> Rows:
-    """Reorder texts so that those of a prompt stand together, at the place of the first, and the common ones last."""
+def _by_prompt(order: Rows, own: NDArray[np.int64]) -> Rows:
+    """Reorder texts so that those of a prompt stand together, at the place of the first."""
     _, first, prompt = np.unique(own[order], return_index=True, return_inverse=True)
-    return order[np.lexsort((first[prompt], common[order]))]
+    return order[np.argsort(first[prompt], kind="stable")]
 
 
 def _largest_part(codes: NDArray[np.int64]) -> int:

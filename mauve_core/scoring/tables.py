@@ -134,20 +134,22 @@ def pairing_sentence(comparison: Comparison) -> str:
     """Say what the intervals resample: prompts, and how many, or single texts; empty for candidates of two runs."""
     shared = pairing_in_words(comparison)
     if shared:
-        return f"Resampled by {'id' if comparison.prompts_by == 'ids' else 'prompt'}: {shared}."
+        return f"Resampled by {(comparison.prompts_by or 'prompts').removesuffix('s')}: {shared}."
     if not comparison.is_tested:
         return ""
     return comparison.words.said("Human texts and candidates share no prompts: texts are resampled one by one.")
 
 
 def pairing_in_words(comparison: Comparison) -> str:
-    """Say how many prompts, or ids, each candidate shares with the human texts; empty for none."""
+    """Say how many prompts, ids or rows each candidate shares with the human texts; empty for none."""
     counts = [comparison.shared_prompts(candidate.name) for candidate in comparison.candidates]
     if not any(counts):
         return ""
     number = f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
     if comparison.prompts_by == "ids":
         return f"{number} ids shared with the {comparison.words.reference_items}"
+    if comparison.prompts_by == "rows":
+        return f"{number} rows of one file shared with the {comparison.words.reference_items}"
     return f"{number} prompts shared with the {comparison.words.reference_items}, matched by equal prompts"
 
 

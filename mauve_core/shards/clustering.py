@@ -166,8 +166,7 @@ def start(work: Work, partition: str, seed_index: int, k: int, whole: bool) -> N
     """
     score = work.plan.score
     parts = [np.load(sample_path(work, partition, *shard)) for shard in shards_of(work, partition)]
-    joint, pairwise = clustering_seeds(score, len(work.plan.candidates))
-    seed = (joint if partition == JOINT else pairwise[work.plan.candidates.index(partition)])[seed_index]
+    seed = clustering_seeds(score)["joint" if partition == JOINT else "pairwise"][seed_index]
     most = score.max_iterations if whole else min(START_ITERATIONS, score.max_iterations)
     found = kmeans(np.concatenate(parts), k, restarts=score.restarts, max_iterations=most, seed=seed)
     write_array(start_path(work, partition, seed_index), found.centers)

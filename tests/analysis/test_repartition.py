@@ -31,9 +31,7 @@ def test_half_and_twice_the_clusters_of_the_same_texts(run: Run, kind: Partition
     names = list(own.labels)
     sides = {name: np.asarray(run.features(name)) for name in names}
     score = run.comparison.config.score
-    joint, pairwise = clustering_seeds(score, len(run.comparison.candidates))
-    place = [candidate.name for candidate in run.comparison.candidates].index("shifted")
-    seed = joint[0] if kind == "joint" else pairwise[place][0]
+    seed = clustering_seeds(score)[kind][0]
     for part in found:
         settings = dataclasses.replace(score, k=part.k, restarts=1)
         sizes = {name: len(array) for name, array in sides.items()}

@@ -90,6 +90,14 @@ def connects(server: TestClient, headers: dict[str, str]) -> bool:
         return False
 
 
+def test_the_refusals_are_whole_sentences(server: TestClient) -> None:
+    foreign = server.get("/_stcore/health", headers={"origin": "http://evil.example"})
+    assert foreign.text.endswith("in front of this server must pass on the Host header unchanged.")
+    for answer in (server.get("/%00"), server.get("/_stcore/metrics"), server.get("/", headers={"host": "a b"})):
+        assert answer.status_code >= 400
+        assert answer.text.endswith(".")
+
+
 @pytest.mark.parametrize("origin", FOREIGN)
 def test_a_foreign_page_gets_no_connection(server: TestClient, origin: str) -> None:
     assert not connects(server, {"origin": origin})

@@ -87,6 +87,19 @@ def test_hidden_sources_are_neither_drawn_nor_selected(open_page: OpenPage, mapp
     assert any("Choose a source" in info.value for info in open_page(VIEW, hidden="0,1,2,3").info)
 
 
+def test_of_a_hidden_source_the_page_counts_nothing(open_page: OpenPage, mapped_run: Run) -> None:
+    view = {"candidate": "shifted", "lasso": LASSO, "hidden": "0"}
+    counts = open_page(VIEW, **view, area="counts")
+    (sources,) = tables(counts, "source", "in area", "of", "share")
+    assert HUMAN not in sources["source"].tolist()
+    (clusters,) = tables(counts, "cluster", "shifted", "of", "share", "overall")
+    assert clusters["of"].sum() <= len(mapped_run.corpora["shifted"])
+    read = open_page(VIEW, **view)
+    assert len(tables(read, "id", "text")) == 1
+    assert any("hidden on the map" in each.value for each in read.markdown)
+    assert not any("No texts here" in each.value for each in read.caption)
+
+
 def test_without_webgl_the_page_says_what_is_drawn(
     open_page: OpenPage, mapped_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,13 +171,19 @@ def test_counts_of_an_area_by_hand() -> None:
     )
     inside = np.array([True, True, False, True, False, True])
     cluster = np.array([0, 1, 1, 1, 1, 0], dtype=np.int32)
-    sources = source_counts(stack, inside)
+    every = np.ones(6, dtype=bool)
+    sources = source_counts(stack, inside, every)
     assert sources[["source", "in area", "of"]].values.tolist() == [[HUMAN, 2, 3], ["a", 1, 2], ["b", 1, 1]]
-    table = cluster_counts(stack, inside, cluster, (HUMAN, "a"))
+    table = cluster_counts(stack, inside, every, cluster, (HUMAN, "a"))
     assert table["cluster"].tolist() == [1, 0]
     assert table[[HUMAN, "a", "of"]].values.tolist() == [[1, 1, 4], [1, 0, 1]]
     np.testing.assert_allclose(table["share"], [2 / 3, 1 / 3])
     np.testing.assert_allclose(table["overall"], [4 / 5, 1 / 5])
+    found = np.array([True, True, False, False, False, False])  # two human texts: of the others nothing was counted
+    assert source_counts(stack, inside & found, found)[["source", "in area", "of"]].values.tolist() == [[HUMAN, 2, 2]]
+    table = cluster_counts(stack, inside & found, found, cluster, (HUMAN, "a"))
+    assert list(table.columns) == ["cluster", HUMAN, "of", "share", "overall"]
+    assert table[["cluster", HUMAN, "of"]].values.tolist() == [[0, 1, 1], [1, 1, 1]]
 
 
 def test_texts_of_an_area_are_ranked_by_their_cluster_s_cost(open_page: OpenPage, mapped_run: Run) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
+from mauve_core.corpus.by_source import split_by
 from mauve_core.corpus.pairing import SharedPrompts, keys_of, prompt_names, prompts_of, shared_prompts
+from mauve_core.corpus.table import Table
 from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
 
@@ -67,15 +70,15 @@ def test_equal_ids_decide_if_no_prompt_is_shared() -> None:
     assert (found.by, codes(found)) == ("ids", {"human": [0, 1], "model": [1, 2]})
 
 
-def test_ids_decide_if_one_corpus_has_no_prompts() -> None:
+def test_how_one_is_matched_with_the_first_says_nothing_of_another() -> None:
     found = matched(
         corpus("human", prompts=["a", "b"], ids=["1", "2"]),
         corpus("model", prompts=["b", "a"], ids=["1", "2"]),
         corpus("other", ids=["2", "9"]),
     )
     assert found is not None
-    assert found.by == "ids"
-    assert codes(found) == {"human": [0, 1], "model": [0, 1], "other": [1, 2]}
+    assert found.by == "prompts"
+    assert codes(found) == {"human": [0, 1], "model": [1, 0], "other": [1, 2]}
 
 
 def test_two_candidates_may_share_prompts_that_the_human_side_lacks() -> None:
@@ -127,19 +130,52 @@ def test_nothing_in_common() -> None:
     assert matched(one, other) is None
 
 
-def test_files_without_ids_are_matched_by_line(tmp_path: Path) -> None:
+def test_lines_of_two_files_and_positions_in_memory_are_no_prompts(tmp_path: Path) -> None:
     (tmp_path / "human.txt").write_text("one\n\nthree\nfour\n")
     (tmp_path / "model.txt").write_text("eins\nzwei\ndrei\n")
-    found = matched(read_corpus(tmp_path / "human.txt"), read_corpus(tmp_path / "model.txt"))
-    assert found is not None
-    # Lines 1, 3, 4 and lines 1, 2, 3.
-    assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 3, 1]})
+    files = [read_corpus(tmp_path / f"{name}.txt") for name in ("human", "model")]
+    memory = [corpus("a", n=3), corpus("b", n=2)]
+    for sides in (files, memory, [*files, *memory]):
+        assert matched(*sides) is None
+        found = names(*sides)
+        assert len({name for side in found for name in side}) == sum(map(len, sides))
 
 
-def test_texts_from_memory_are_matched_by_position() -> None:
-    found = matched(corpus("human", n=3), corpus("model", n=2))
+def test_columns_of_one_file_are_matched_by_row(tmp_path: Path) -> None:
+    rows = [{"people": f"one {i}", "model": f"eins {i}", "other": f"uno {i}"} for i in range(4)]
+    path = tmp_path / "table.jsonl"
+    path.write_text("".join(json.dumps(row | ({"model": ""} if not i else {})) + "\n" for i, row in enumerate(rows)))
+
+    def column(field: str) -> Corpus:
+        return read_corpus(path, name=field, text_field=field, metadata_fields=())
+
+    found = matched(column("people"), column("model"))
     assert found is not None
-    assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 1]})
+    assert (found.by, codes(found)) == ("rows", {"people": [0, 1, 2, 3], "model": [1, 2, 3]})
+    assert matched(column("people"), replace(column("people"), name="again")) is None  # rows may be told apart by field
+    with_ids = corpus("own", ids=["1", "2"])
+    assert matched(column("people"), with_ids) is None
+    both = matched(column("people"), column("model"), with_ids, corpus("more", ids=["2", "3"]))
+    assert both is not None
+    assert both.by == "rows"
+    assert both.shared("own", "more") == 1
+
+
+def test_the_parts_of_one_file_are_not_matched_by_row() -> None:
+    rows = [(i, {"who": "ab"[i % 2], "text": f"text {i}"}) for i in range(1, 9)]
+    parts = split_by(Table(rows, ("who", "text"), Path("t.jsonl"), "jsonl"), "who")
+    assert shared_prompts(parts) is None
+
+
+def test_generations_of_one_numbered_corpus_still_belong_together() -> None:
+    texts = [f"text {i}" for i in range(6)]
+    ids = ["1", "2", "3", "1#1", "2#1", "3#1"]
+    one = corpus_from_texts(texts, name="model", ids=ids, metadata={"generation": [0] * 3 + [1] * 3})
+    one = replace(one, generation="generation", numbered=True)
+    found = matched(corpus("human", n=3), one)
+    assert found is not None
+    assert codes(found) == {"human": [0, 1, 2], "model": [3, 4, 5, 3, 4, 5]}
+    assert found.shared("human", "model") == 0
 
 
 def names(*corpora: Corpus) -> list[list[str]]:
@@ -160,8 +196,8 @@ def test_a_prompt_has_the_id_of_the_first_text_that_answers_it() -> None:
 def test_different_prompts_have_different_names_whatever_the_ids() -> None:
     human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
     permuted = corpus("model", prompts=["c", "d", "a"], ids=["1", "2", "3"])
-    third = corpus("third", prompts=["e", "d", ""], ids=["2", "1", "3"])
-    assert names(human, permuted, third) == [["1", "2", "3"], ["3", "2'", "1"], ["2''", "2'", "3'"]]
+    third = corpus("third", prompts=["e", "d", "a"], ids=["2", "1", "3"])
+    assert names(human, permuted, third) == [["1", "2", "3"], ["3", "2'", "1"], ["2''", "2'", "1"]]
     assert names(human, permuted) == names(human, permuted, third)[:2], "sides that follow change no name"
 
 
@@ -181,7 +217,7 @@ def test_a_line_number_equals_no_id_that_a_text_came_with(tmp_path: Path) -> Non
         assert one.numbered
         assert matched(human, one) is None
         assert len({name for side in names(human, one) for name in side}) == 6
-    assert codes(matched(numbered, corpus("positions", n=3))) == {"numbered": [0, 1, 2], "positions": [0, 1, 2]}
+    assert matched(numbered, corpus("positions", n=3)) is None
     assert prompts_of({"human": corpus("h", prompts=["a", "b"], ids=["1", "2"]), "numbered": numbered})["numbered"] == (
         "",
         "",

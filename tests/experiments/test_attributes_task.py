@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
-from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out, usual_ks
@@ -123,10 +123,8 @@ def test_other_ks_are_clustered_as_the_run_itself_would(run: Run, candidate: str
     names = list(NAMES) if candidate is None else [HUMAN, candidate]
     found: dict[str, Any] = {name: run.features(name) for name in names}
     score = replace(run.comparison.config.score, k=5)
-    joint, pairwise = clustering_seeds(score, len(NAMES) - 1)
-    seeds = joint if candidate is None else pairwise[NAMES.index(candidate) - 1]
-    kind = "joint" if candidate is None else "pairwise"
-    parts = partitions(kind, found, seeds, score, lambda: None)  # type: ignore[arg-type]
+    kind: PartitionKind = "joint" if candidate is None else "pairwise"
+    parts = partitions(kind, found, clustering_seeds(score)[kind], score, lambda: None)
     looked_at = {name: run.corpora[name] for name in names}
     expected = attributes(parts, looked_at, columns=["topic"], splits=3, seed=stream(score.seed, "attributes"))
     made = attributes_run(run, [5], ["topic"], source=ALL, candidate=candidate, splits=3)

@@ -121,7 +121,10 @@ class TestMatching:
         assert len({pair.prompt_id for pair in pairs}) == 2
 
     def test_without_prompts_ids_alone_and_a_note(self):
-        corpora = {name: corpus(name, [f"{name}{i}" for i in range(3)]) for name in ("human", "beam")}
+        ids = ["x", "y", "z"]
+        corpora = {name: corpus(name, [f"{name}{i}" for i in range(3)], ids) for name in ("human", "beam")}
+        # Two numbered sides are more texts, but their numbers say nothing of each other.
+        corpora |= {name: corpus(name, [f"{name}{i}" for i in range(9)]) for name in ("bare", "plain")}
         plan = pair_plan(corpora, rater="ann")
         assert plan.total == 3
         assert plan[0].prompt == ""
@@ -171,6 +174,7 @@ class TestMatching:
             {"human": corpus("human", ["h"], ["1"], ["A"]), "beam": corpus("beam", ["b"], ["2"], ["B"])},
             {"human": corpus("human", ["h"], ["1"], ["A"]), "beam": corpus("beam", ["b"], ["1"], ["B"])},
             {"human": corpus("human", ["h"], ["1"], [" "]), "beam": corpus("beam", ["b"], ["2"], [" "])},
+            {"human": corpus("human", ["h"]), "beam": corpus("beam", ["b"])},
         ],
     )
     def test_nothing_to_compare_is_an_error_that_says_what_to_do(self, corpora):

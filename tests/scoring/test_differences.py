@@ -23,7 +23,7 @@ from mauve_core.numerics.resampling.permutation import draw_sides
 from mauve_core.scoring import differences
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.differences import STOP, Slots, differences_of, exchange_blocks, joint_differences_of
-from mauve_core.scoring.estimates import scored, two_sides
+from mauve_core.scoring.estimates import aligned_basis, generation_sides, scored
 from mauve_core.scoring.partitioning import measured, pair_partitions, partitions
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Partition, Source
 from mauve_core.scoring.streams import stream
@@ -105,7 +105,9 @@ def scored_by_hand(comparison: Comparison, progress: Progress = silent) -> Compa
     names = [candidate.name for candidate in comparison.candidates]
     comparison, basis = scored(comparison, {})
     partitions = dict.fromkeys(combinations(names, 2), comparison.joint)
-    return dataclasses.replace(comparison, differences=differences_of(comparison, partitions, basis, progress))
+    return dataclasses.replace(
+        comparison, differences=differences_of(comparison, partitions, aligned_basis(comparison, basis), progress)
+    )
 
 
 def histogram(labels: NDArray[np.int32], k: int, times: Sequence[int]) -> list[int]:
@@ -154,9 +156,9 @@ def joint_by_hand(
 
 
 def replicates_by_hand(comparison: Comparison, candidate: str) -> dict[str, NDArray[np.float64]]:
-    """Mean over seeds of every score, of each resample."""
+    """Mean over seeds of every score, of each resample, in which all candidates answer the same prompts."""
     score = comparison.config.score
-    sides = two_sides(comparison, "pairwise", candidate)
+    (sides,) = generation_sides(comparison, "pairwise", candidate, groups=comparison.aligned_groups()[candidate])
     draws = Draws(sides.groups, score.bootstrap, np.random.default_rng(sides.seed))
     weights = draws.weights(sides.exchange_rate(score.bootstrap))
     values = []
@@ -195,12 +197,11 @@ def plain_twin(
     replicates = {name: replicates_by_hand(comparison, name) for name in names}
     found: list[Difference] = []
     of_pairs = [comparison.joint] * len(pairs) if of_pairs is None else of_pairs
-    seeds = stream(score.seed, "exchange").spawn(len(pairs))
-    for (first, second), parts, seed in zip(pairs, of_pairs, seeds, strict=True):
+    for (first, second), parts in zip(pairs, of_pairs, strict=True):
         codes, paired, n = blocks_by_hand(comparison, first, second)
         own = [comparison.candidate(name) for name in (first, second)]
         sides = np.arange(len(codes)) < own[0].source.n
-        drawn = draw_sides(sides, np.array(codes), draws, np.random.default_rng(seed))
+        drawn = draw_sides(sides, np.array(codes), draws, np.random.default_rng(stream(score.seed, "exchange")))
         joint = joint_by_hand(parts, first, second, [sides.tolist(), *drawn.tolist()], score.scale)
         for name in SCORES:
             observed, *null = joint[name].tolist()
@@ -258,16 +259,15 @@ def test_every_pair_is_clustered_with_the_human_texts_alone(monkeypatch: pytest.
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=SEEDS, bootstrap=100), projection=False)
     comparison = compare(human, candidates, config, features=features)
     pairs = list(combinations(candidates, 2))
-    sources = stream(config.score.seed, "pairs").spawn(len(pairs))
+    seeds = stream(config.score.seed, "pairs").spawn(SEEDS)
     of_pairs = [
-        partitions(
-            "joint", {name: features[name] for name in (HUMAN, *pair)}, seed.spawn(SEEDS), config.score, lambda: None
-        )
-        for pair, seed in zip(pairs, sources, strict=True)
+        partitions("joint", {name: features[name] for name in (HUMAN, *pair)}, seeds, config.score, lambda: None)
+        for pair in pairs
     ]
     assert_close(comparison.differences, plain_twin(comparison, 59, of_pairs))
     again = pair_partitions(measured(features, config.score), config.score)
-    assert differences_of(comparison, again, scored(comparison, {})[1]) == comparison.differences
+    basis = aligned_basis(comparison, scored(comparison, {})[1])
+    assert differences_of(comparison, again, basis) == comparison.differences
 
 
 def test_the_difference_is_that_of_the_scores_on_the_leaderboard() -> None:

@@ -22,7 +22,7 @@ from mauve_core.numerics.resampling.exchange import Draws, generation_groups, pr
 from mauve_core.numerics.resampling.permutation import draw_sides
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.differences import PERMUTATIONS, STOP, differences_of, exchange_blocks, slots_of
-from mauve_core.scoring.estimates import generation_sides, score_basis, scored, spreads_of
+from mauve_core.scoring.estimates import aligned_basis, generation_sides, score_basis, scored, spreads_of
 from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (
@@ -33,7 +33,7 @@ from mauve_core.scoring.serialization import (
     record_of_comparison,
 )
 from mauve_core.scoring.streams import stream
-from tests.plain_exchange import PlainGroups, plain_groups, plain_resample
+from tests.plain_exchange import PlainGroups, plain_groups, plain_numbers, plain_resample
 from tests.repeated import CONFIG, make_repeated_comparison, make_repeated_inputs
 from tests.scoring.test_differences import ROUNDING, SKEWED, UNIFORM, comparison_of, histogram, p_by_hand
 
@@ -134,15 +134,18 @@ def score_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.flo
     return {score: np.array(rows) for score, rows in table.items()}
 
 
-def replicates_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.float64]]:
-    """Every score of each resample, averaged over seeds and generations, which take the same random numbers."""
+def replicates_by_hand(comparison: Comparison, name: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    """Every score of each resample, averaged over seeds and generations, which take the same random numbers.
+
+    ``names`` are the candidates that are drawn alike.
+    """
     score = comparison.config.score
-    names = [each.name for each in comparison.candidates]
     groups = [groups_by_hand(names, name, generation) for generation in range(count_of(name))]
-    rates = [sides.exchange_rate(score.bootstrap) for sides in generation_sides(comparison, "pairwise", name)]
+    alike = comparison.generation_groups(name) if len(names) == 1 else comparison.aligned_groups()[name]
+    sides = generation_sides(comparison, "pairwise", name, groups=alike)
+    rates = [each.exchange_rate(score.bootstrap) for each in sides]
     rng = np.random.default_rng(stream(score.seed, "bootstrap"))
-    widest = max(width_of(groups_by_hand(names, each, g)) for each in names for g in range(count_of(each)))
-    drawn, values = [rng.random(widest) for _ in range(score.bootstrap)], []
+    drawn, values = list(plain_numbers(rng, score.bootstrap, max(map(width_of, groups)))), []
     for generation, (own, rate) in enumerate(zip(groups, rates, strict=True)):
         resamples = [plain_resample(own, rate, numbers[: width_of(own)]) for numbers in drawn]
         for part in comparison.candidate(name).partitions:
@@ -156,7 +159,7 @@ def replicates_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[n
 @pytest.mark.parametrize("name", ["many", "also", "gaps", "once", "fewer"])
 def test_scores_and_intervals_equal_a_plain_twin(name: str) -> None:
     comparison, _ = scored(made([name]), {})
-    tables, replicates = score_by_hand(comparison, name), replicates_by_hand(comparison, name)
+    tables, replicates = score_by_hand(comparison, name), replicates_by_hand(comparison, name, [name])
     for score in SCORES:
         found, table = comparison.candidate(name).scores[score], tables[score]
         assert found.mean == pytest.approx(table.mean(), abs=ROUNDING)
@@ -204,6 +207,7 @@ def joint_by_hand(comparison: Comparison, first: str, second: str, rows: NDArray
 def test_differences_equal_a_plain_twin(first: str, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mauve_core.scoring.differences.PERMUTATIONS", 60)
     comparison, basis = scored(made([first, second]), {})
+    basis = aligned_basis(comparison, basis)
     found = differences_of(comparison, {(first, second): comparison.joint}, basis)
     codes, paired, n = exchange_blocks(comparison, first, second)
     assert (paired, n) == (True, len({*PROMPT_OF[first]} & {*PROMPT_OF[second]}))
@@ -214,10 +218,10 @@ def test_differences_equal_a_plain_twin(first: str, second: str, monkeypatch: py
             assert (codes[i] == codes[j]) == (blocks[i] == blocks[j])
         elif blocks[i] in both or blocks[j] in both:
             assert codes[i] != codes[j]
-    rng = np.random.default_rng(stream(comparison.config.score.seed, "exchange").spawn(1)[0])
+    rng = np.random.default_rng(stream(comparison.config.score.seed, "exchange"))
     drawn = draw_sides(slots.own, codes, 60, rng)
     joint = joint_by_hand(comparison, first, second, np.concatenate([slots.own[np.newaxis], drawn]))
-    replicates = [replicates_by_hand(comparison, name) for name in (first, second)]
+    replicates = [replicates_by_hand(comparison, name, [first, second]) for name in (first, second)]
     for each in found:
         observed, *null = joint[each.score]
         assert each.joint_difference == pytest.approx(observed, abs=ROUNDING)
@@ -279,14 +283,12 @@ def test_generations_draw_the_same_prompts_even_if_texts_are_missing() -> None:
     """Where resamples of the generations drew different prompts, their mean would vary too little."""
     comparison = made(["gaps"])
     groups = comparison.generation_groups("gaps")
-    assert len({each.row_width for each in groups}) == 1
     humans = [Draws(each, 200, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in groups]
     steady = slice(2, PROMPTS)  # generation 1 lacks the first prompt, generation 2 the first two
     for other in humans[1:]:
         np.testing.assert_array_equal(humans[0][:, steady], other[:, steady])
     (alone,) = generation_groups(PROMPT_OF[HUMAN], [PROMPT_OF["once"]])
     expected = prompt_groups(PROMPT_OF[HUMAN], PROMPT_OF["once"])
-    assert (alone.row_width, alone.spare) == (expected.row_width, 0)
     np.testing.assert_array_equal(alone.shared[0].members, expected.shared[0].members)
 
 
@@ -294,8 +296,7 @@ def test_generations_draw_the_same_prompts_even_if_texts_are_missing() -> None:
 def test_candidates_with_fewer_texts_draw_the_same_human_texts(prompted: bool) -> None:
     """Where every candidate answered, the human texts drawn are the same; without prompts, all of them are."""
     comparison = made(["once", "fewer", "many"], prompted=prompted)
-    groups = [comparison.prompt_groups("once"), comparison.prompt_groups("fewer")]
-    groups += comparison.generation_groups("many")
+    groups = [each for own in comparison.aligned_groups().values() for each in own]
     humans = [Draws(each, 50, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in groups]
     alike = slice(6, PROMPTS) if prompted else slice(0, PROMPTS)  # "fewer" lacks the first six prompts
     for other in humans[1:]:
@@ -303,32 +304,11 @@ def test_candidates_with_fewer_texts_draw_the_same_human_texts(prompted: bool) -
     assert humans[0].std() > 0
 
 
-def test_a_candidate_that_shares_no_prompt_changes_no_other_draw() -> None:
-    comparison = made(["once", "fewer"])
-    strange = dataclasses.replace(
-        made(["once", "fewer", "many"]),
-        prompts={**made(["once", "fewer", "many"]).prompts, "many": np.arange(100, 190, dtype=np.int32)},
-    )
-    for name in ("once", "fewer"):
-        with_it, without = strange.prompt_groups(name), comparison.prompt_groups(name)
-        assert with_it.row_width == without.row_width
-        assert [each.members.tolist() for each in with_it.shared] == [each.members.tolist() for each in without.shared]
-    assert not strange.generation_groups("many")[0].shared
-
-
-def test_equal_prompts_are_drawn_as_by_each_candidate_alone() -> None:
-    """Several candidates that answer the prompts of P alike have the groups that each has by itself, bit for bit."""
-    comparison = made(["once", "many"])
-    found, expected = comparison.prompt_groups("once"), prompt_groups(PROMPT_OF[HUMAN], PROMPT_OF["once"])
-    assert (found.row_width, found.spare) == (expected.row_width, 0)
-    np.testing.assert_array_equal(found.shared[0].members, expected.shared[0].members)
-
-
 def test_the_mean_of_generations_varies_less_than_one_of_them() -> None:
     comparison = made(["many"], shares={HUMAN: UNIFORM, "many": SKEWED})
     spread = spreads_of(score_basis(comparison, "pairwise", "none")["many"], 5.0)["mauve"]
     resampled = spread.resampled.reshape(len(spread.resampled), 3, -1).mean(axis=2)
-    assert resampled.mean(axis=1).std() < resampled.std(axis=0).min()
+    assert resampled.mean(axis=1).std() < 0.9 * resampled.std(axis=0).mean()
 
 
 @pytest.mark.trial

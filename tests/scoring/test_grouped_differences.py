@@ -54,10 +54,8 @@ def test_a_difference_is_that_of_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
     human, one, other = table(rng, FLAT), table(rng, NEAR), table(rng, shares(*range(7, 7 + K)))
     found = between(human, {"one": one, "other": other})
-    (seed,) = stream(SCORE.seed, "exchange").spawn(1)
-    moves = (
-        np.random.default_rng(seed).integers(0, 2, (PERMUTATIONS, GROUPS)).astype(bool)[:, np.newaxis, :, np.newaxis]
-    )
+    rng = np.random.default_rng(stream(SCORE.seed, "exchange"))
+    moves = rng.integers(0, 2, (PERMUTATIONS, GROUPS)).astype(bool)[:, np.newaxis, :, np.newaxis]
 
     def apart(first: NDArray[np.int64], second: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
         one_of, other_of = (score_counts(human.sum(axis=1), side.sum(axis=-2)) for side in (first, second))

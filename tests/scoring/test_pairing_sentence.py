@@ -40,6 +40,11 @@ def matched(by: MatchedBy) -> Comparison:
             "prompts (3 prompts shared with the human texts, matched by equal prompts) drawn with replacement",
         ),
         ("ids", "Resampled by id: 3 ids shared with the human texts.", "ids (3 ids shared with the human texts) drawn"),
+        (
+            "rows",
+            "Resampled by row: 3 rows of one file shared with the human texts.",
+            "rows (3 rows of one file shared with the human texts) drawn",
+        ),
     ],
 )
 def test_the_rule_and_the_number(by: MatchedBy, said: str, methods: str) -> None:

@@ -7,6 +7,7 @@ page only through ``st.text`` and ``st.dataframe``.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 
 import numpy as np
 import pandas as pd
@@ -39,10 +40,12 @@ def side_by_side(
     colour: str,
     key: str,
     stacked: bool = False,
+    hidden: Collection[str] = (),
 ) -> None:
     """Human texts on the left, the candidate's on the right, given by their indices.
 
-    ``colour`` is the candidate's. ``stacked`` puts the candidate's below the human ones, in a narrow pane.
+    ``colour`` is the candidate's. ``stacked`` puts the candidate's below the human ones, in a narrow pane. Of the
+    sources in ``hidden`` no text was looked for: the page says so instead of counting none.
     """
     left, right = (st.container(), st.container()) if stacked else st.columns(2, gap="medium")
     pager = max(human.size, model[1].size) > PAGE_SIZE
@@ -53,6 +56,9 @@ def side_by_side(
         (right, model, "model_text", model[0], colour),
     ):
         with place:
+            if source in hidden:
+                st.markdown(f"{swatch(shown)} **{escaped(title)}** · hidden on the map")
+                continue
             own = f"{key}_{field.removesuffix('_text')}"
             show_texts(run, source, indices, field, title=title, colour=shown, pager=pager, key=own, height=height)
 

@@ -50,8 +50,9 @@ CLOSED = ("/_stcore/agent/", "/_stcore/metrics")
 """Unused Streamlit endpoints."""
 
 UPLOADS = "/_stcore/upload_file/"
-FOREIGN = "A page of another server requested this. A proxy in front of this server must pass on the Host header "
-"unchanged."
+FOREIGN = (
+    "A page of another server requested this. A proxy in front of this server must pass on the Host header unchanged."
+)
 _LOG = logging.getLogger(__name__)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)

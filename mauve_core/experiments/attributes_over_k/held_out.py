@@ -181,9 +181,7 @@ def _partitions(
             raise
         return list(own), [*notes, f"Only at the run's own k: {error}"]
     score, sizes = request.score, clustering.sizes
-    seeds = clustering_seeds(score, len(request.names))
-    candidate = None if clustering.candidate is None else request.names.index(clustering.candidate)
-    chosen = seeds[0] if candidate is None else seeds[1][candidate]
+    chosen = clustering_seeds(score)["joint" if clustering.candidate is None else "pairwise"]
     total = len(others) * score.seeds
     progress(STAGE, 0, total)
     reduced = reduced_together({name: stored[name] for name in sizes}, score)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mauve_core.base.validation import Within
 from mauve_core.experiments.diversity.answers import Answers, Rows, dealt
 from mauve_core.experiments.text_measures.self_bleu import ORDER, sentence_scores, word_ids
+from mauve_core.numerics import _checks
 from mauve_core.numerics.statistics.block_means import Mean, block_mean
 from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes, modes_met
 from mauve_core.numerics.statistics.mode_distances import modes_per_prompt
@@ -114,7 +115,7 @@ def diversity_of(
     flat, rows = x.reshape(g * m, -1), answers.rows.ravel()
     number = {text: index for index, text in enumerate(texts)}
     words = _Words([texts[row] for row in rows.tolist()])
-    for_modes, *for_contrasts = seed.spawn(5)
+    for_modes, *for_contrasts = _checks.seed_sequence(seed).spawn(5)
 
     def vendi(groups: Rows) -> NDArray[np.float64]:
         return np.array([vendi_score(flat[group]) for group in groups])

@@ -122,8 +122,8 @@ def diversity_of_run(run: Run, candidate: str | None = None, feature_store: Feat
             todo="Name the field of the prompts with --prompt-field when you compare",
         )
     for_candidates, for_pairs, for_gap = stream(comparison.config.score.seed, "diversity").spawn(3)
-    seeds = dict(zip(names, (each.spawn(3) for each in for_candidates.spawn(len(names))), strict=True))
-    answers = {name: answers_of(comparison.prompts[name], seeds[name][0]) for name in names}
+    seeds = for_candidates.spawn(3)
+    answers = {name: answers_of(comparison.prompts[name], seeds[0]) for name in names}
     measured = [name for name in chosen if answers[name].several]
     if not measured:
         whose = "the candidates" if candidate is None else repr(candidate)
@@ -140,14 +140,13 @@ def diversity_of_run(run: Run, candidate: str | None = None, feature_store: Feat
     diversity, missed = {}, {}
     for name in measured:
         labels = None if partition is None else partition.labels[name]
-        diversity[name] = diversity_of(answers[name], x[name], run.corpora[name].texts, labels, gap, seeds[name][1])
-        found = None if partition is None else missed_clusters(partition, name, answers[name], seeds[name][2])
+        diversity[name] = diversity_of(answers[name], x[name], run.corpora[name].texts, labels, gap, seeds[1])
+        found = None if partition is None else missed_clusters(partition, name, answers[name], seeds[2])
         if found is not None:
             missed[name] = found
-    every = list(combinations(names, 2))
     pairs = [
-        agreement_of((one, other), (answers[one], answers[other]), (x[one], x[other]), gap, seed)
-        for (one, other), seed in zip(every, for_pairs.spawn(len(every)), strict=True)
+        agreement_of((one, other), (answers[one], answers[other]), (x[one], x[other]), gap, for_pairs)
+        for one, other in combinations(names, 2)
         if one in chosen or other in chosen
     ]
     return RunDiversity(

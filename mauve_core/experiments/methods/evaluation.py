@@ -211,9 +211,10 @@ class _Work:
         names = [candidate.name for candidate in self.run.comparison.candidates]
         count = self._seed_count(estimator)
         started, candidates = time.perf_counter(), {}
-        for step, (name, child) in enumerate(zip(names, own.spawn(len(names)), strict=True)):
+        seeds = own.spawn(count)
+        for step, name in enumerate(names):
             self.progress(STAGE, done + step, total)
-            candidates[name] = self._candidate(estimator, name, child.spawn(count))
+            candidates[name] = self._candidate(estimator, name, seeds)
         seconds = time.perf_counter() - started
         self.progress(STAGE, done + len(names), total)
         count = 0 if estimator in WITHOUT_HALVES else HALVES
@@ -221,14 +222,12 @@ class _Work:
 
     def scored(self, method: Method, name: str, parameters: Mapping[str, float]) -> tuple[MethodScore, tuple[str, ...]]:
         """One candidate's score by a method whose estimator has other parameters, and notes of its fits."""
-        names = [candidate.name for candidate in self.run.comparison.candidates]
-        own, _ = self._streams(method.estimator)
-        child = own.spawn(len(names))[names.index(name)]
-        fits = self._candidate(method.estimator, name, child.spawn(self._seed_count(method.estimator)), parameters)
+        seeds = self._streams(method.estimator)[0].spawn(self._seed_count(method.estimator))
+        fits = self._candidate(method.estimator, name, seeds, parameters)
         return _score(method, fits), tuple(dict.fromkeys(note for one in fits.fits for note in one.notes))
 
     def _streams(self, estimator: str) -> list[SeedSequence]:
-        """Random streams of the candidates and of the halves: by name, whatever other estimators there are."""
+        """Random streams of every candidate and of the halves: by name, whatever other estimators there are."""
         base = stream(self.score.seed, "methods")
         key = (*base.spawn_key, zlib.crc32(STREAMS.get(estimator, estimator).encode()))
         return SeedSequence(base.entropy, spawn_key=key).spawn(2)

@@ -88,11 +88,11 @@ def split_rows(
         reference, comparison = np.sort(order[:n]), np.sort(order[n : 2 * n])
         wanted = [prompts[source][row] for row in comparison]
         others = {}
-        for (name, index), child in zip(indices.items(), draw.spawn(len(indices)), strict=True):
+        for name, index in indices.items():
             if len(set(wanted)) == n and all(prompt in index for prompt in wanted):
                 others[name] = np.array([index[prompt] for prompt in wanted], dtype=np.int64)
             else:
-                drawn = np.random.default_rng(child).permutation(len(corpora[name]))[:n]
+                drawn = np.random.default_rng(draw).permutation(len(corpora[name]))[:n]
                 others[name] = np.sort(drawn).astype(np.int64)
         result.append(Split(reference, comparison, others, tuple(start.spawn(seeds)), exchange))
     return tuple(result)

@@ -139,15 +139,15 @@ def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
     human = prompts[HUMAN]
     unique = sorted(set(human))
     for seed in stream(request.score.seed, "subsets").spawn(request.score.seeds):
-        streams = seed.spawn(len(orders))
-        first = np.random.default_rng(streams[0]).permutation(len(human))
-        for (name, drawn), child in zip(orders.items(), streams, strict=True):
+        of_human, of_others = seed.spawn(2)
+        first = np.random.default_rng(of_human).permutation(len(human))
+        for name, drawn in orders.items():
             own = prompts[name]
             if len(own) == len(human) and sorted(own) == unique:
                 row_of = {prompt: row for row, prompt in enumerate(own)}
                 drawn.append(np.array([row_of[human[row]] for row in first]))
             else:
-                drawn.append(np.random.default_rng(child).permutation(len(own)))
+                drawn.append(np.random.default_rng(of_others).permutation(len(own)))
     return orders
 
 
@@ -165,8 +165,8 @@ def _values(request: Request, default: Sequence[int]) -> Sequence[float]:
 
 def _candidates(request: Request) -> list[tuple[str, list[SeedSequence]]]:
     """Each candidate with the k-means seeds of its pairwise partitions, starting with the run's own."""
-    _, pairwise = clustering_seeds(request.score, len(request.names))
-    return list(zip(request.names, pairwise, strict=True))
+    seeds = clustering_seeds(request.score)["pairwise"]
+    return [(name, seeds) for name in request.names]
 
 
 def _pair(features: Sides, name: str) -> dict[str, NDArray[np.float32]]:

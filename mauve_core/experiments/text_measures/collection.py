@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
-from mauve_core.corpus.pairing import Keys, prompt_names
+from mauve_core.corpus.pairing import Column, Keys, prompt_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,9 @@ class Collection:
     generations : tuple of int or None
         Generation of each text, from 0; None without repeats.
     numbered : bool
-        Whether ids are numbers of lines or positions, which equal no id that a text came with.
+        Whether ids are numbers of lines or positions, as texts without ids have them.
+    column : (str, str) or None
+        Where numbered texts come from, as in :class:`mauve_core.corpus.pairing.Keys`.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Collection:
     decoder: str | None = None
     generations: tuple[int, ...] | None = None
     numbered: bool = False
+    column: Column | None = None
 
     def __post_init__(self) -> None:
         for part in ("ids", "texts", "prompts"):
@@ -88,7 +91,10 @@ def by_prompt(human: Collection, candidates: Mapping[str, Collection]) -> tuple[
     """The same collections with equal ids for texts of one prompt, by the rule of :mod:`mauve_core.corpus.pairing`."""
     sides = {HUMAN: human, **candidates}
     names = prompt_names(
-        {name: Keys(side.ids, side.prompts, side.generations or (), side.numbered) for name, side in sides.items()}
+        {
+            name: Keys(side.ids, side.prompts, side.generations or (), side.numbered, side.column)
+            for name, side in sides.items()
+        }
     )
     found = {name: dataclasses.replace(side, ids=names[name]) for name, side in sides.items()}
     return found.pop(HUMAN), found

@@ -17,6 +17,7 @@ from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
+from mauve_core.corpus.pairing import column_of
 from mauve_core.decoding import parse_decoder
 from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.feature_store import DamagedEntryWarning
@@ -163,6 +164,7 @@ def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | N
         decoder=None if source == HUMAN else decoder_of(source, corpus),
         generations=tuple(corpus.generation_codes.tolist()) if several else None,
         numbered=corpus.numbered,
+        column=column_of(corpus),
     )
 
 

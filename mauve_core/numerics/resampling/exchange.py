@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,9 @@ BLOCK_BYTES = 2**26
 
 BYTES_PER_NUMBER = 16
 """Memory of a resample for each of its random numbers."""
+
+STRIDE = 2**40
+"""Places of the random stream from one resample to the next, more than any takes."""
 
 _Weights = NDArray[np.int32]
 
@@ -76,8 +79,6 @@ class PromptGroups:
         Prompts with texts of both sides.
     p_alone, q_alone : int64 arrays
         The other texts of P and of Q, as numbers below n and from n to n + m - 1.
-    spare : int
-        Random numbers of a resample that nothing takes, so that groups of several generations are drawn alike.
     """
 
     n: int
@@ -85,20 +86,20 @@ class PromptGroups:
     shared: tuple[Stratum, ...]
     p_alone: NDArray[np.int64]
     q_alone: NDArray[np.int64]
-    spare: int = 0
 
     @property
     def row_width(self) -> int:
         """Random numbers that one resample takes."""
         dealt = sum(len(each.members) * (2 + each.members.shape[1]) for each in self.shared)
-        return int(dealt + 3 * (self.p_alone.size + self.q_alone.size)) + self.spare
+        return int(dealt + 3 * (self.p_alone.size + self.q_alone.size))
 
 
 def prompt_groups(p_prompts: ArrayLike, q_prompts: ArrayLike) -> PromptGroups:
     """Group the texts of two sides by prompt.
 
     Prompts with a texts of P and b of Q are drawn as wholes if at least ``LEAST_PROMPTS`` have the same a and b.
-    Others are divided into pairs of one text of each side, in order; what is left of them stands alone.
+    Others are divided into pairs of one text of each side, in order; what is left of them stands alone. The numbers
+    only say which prompts are equal: prompts are in the order of their first texts.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def prompt_groups(p_prompts: ArrayLike, q_prompts: ArrayLike) -> PromptGroups:
             received=" and ".join(f"{side.dtype} array of shape {side.shape}" for side in sides),
         )
     n, m = sides[0].size, sides[1].size
-    codes = np.unique(np.concatenate(sides), return_inverse=True)[1]
+    codes = _by_appearance(np.concatenate(sides))
     of_p = np.bincount(codes[:n], minlength=codes.max() + 1)
     of_q = np.bincount(codes[n:], minlength=of_p.size)
     patterns, pattern_of, common = np.unique(
@@ -161,7 +162,7 @@ def generation_groups(p_prompts: ArrayLike, q_generations: Sequence[ArrayLike]) 
     Returns
     -------
     tuple of PromptGroups
-        One per generation, all of the same ``row_width``.
+        One per generation.
 
     Raises
     ------
@@ -171,7 +172,7 @@ def generation_groups(p_prompts: ArrayLike, q_generations: Sequence[ArrayLike]) 
     for own in q_generations:
         prompt_groups(p_prompts, own)  # raises InputError for unusable prompts
     stacked = np.concatenate([np.asarray(own) for own in (p_prompts, *q_generations)])
-    codes = np.unique(stacked, return_inverse=True)[1]
+    codes = _by_appearance(stacked)
     p, *generations = np.split(codes, np.cumsum([len(np.asarray(own)) for own in (p_prompts, *q_generations)])[:-1])
     counts = np.stack([np.bincount(own, minlength=codes.max() + 1) for own in generations])
     steady = (counts == counts[0]).all(axis=0)
@@ -181,8 +182,7 @@ def generation_groups(p_prompts: ArrayLike, q_generations: Sequence[ArrayLike]) 
         p_alone = np.concatenate([first.p_alone, rest.p_alone])
         q_alone = np.concatenate([first.q_alone, rest.q_alone])
         found.append(PromptGroups(p.size, own.size, first.shared + rest.shared, p_alone, q_alone))
-    widest = max(groups.row_width for groups in found)
-    return tuple(replace(groups, spare=widest - groups.row_width) for groups in found)
+    return tuple(found)
 
 
 def _groups_within(p: NDArray[np.int64], q: NDArray[np.int64], chosen: NDArray[np.bool_]) -> PromptGroups:
@@ -196,18 +196,34 @@ def _groups_within(p: NDArray[np.int64], q: NDArray[np.int64], chosen: NDArray[n
     return PromptGroups(p.size, q.size, shared, number[groups.p_alone], number[groups.q_alone])
 
 
+def same_groups(one: PromptGroups, other: PromptGroups) -> bool:
+    """Whether both draw the same texts by the same random numbers."""
+    if (one.n, one.m, len(one.shared)) != (other.n, other.m, len(other.shared)):
+        return False
+    strata = zip(one.shared, other.shared, strict=True)
+    return (
+        np.array_equal(one.p_alone, other.p_alone)
+        and np.array_equal(one.q_alone, other.q_alone)
+        and all(a.of_p == b.of_p and np.array_equal(a.members, b.members) for a, b in strata)
+    )
+
+
+def _by_appearance(numbers: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Number equal entries from 0 in the order in which they first appear."""
+    _, first, code = np.unique(numbers, return_index=True, return_inverse=True)
+    place: NDArray[np.int64] = np.argsort(np.argsort(first))[code]
+    return place
+
+
 def _turns(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many equal codes stand before each of the sorted ``codes``."""
     return np.arange(codes.size) - np.searchsorted(codes, codes)
 
 
-def separate_prompts(n: int, m: int, *, most: int | None = None) -> PromptGroups:
-    """Groups of two sides without a common prompt: every text stands alone.
-
-    ``most`` is the size of the largest generation of Q, so that all are drawn alike.
-    """
+def separate_prompts(n: int, m: int) -> PromptGroups:
+    """Groups of two sides without a common prompt: every text stands alone."""
     n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
-    return PromptGroups(n, m, (), np.arange(n), np.arange(n, n + m), 0 if most is None else 3 * (most - m))
+    return PromptGroups(n, m, (), np.arange(n), np.arange(n, n + m))
 
 
 class Draws:
@@ -290,6 +306,9 @@ class Draws:
 class RandomNumbers:
     """The random numbers of some resamples, in the order in which every kind of draw takes them.
 
+    Each resample has a part of the stream of its own, so that P is drawn alike with any Q whose prompts are those of
+    P, or none of them, however many texts it has.
+
     Parameters
     ----------
     groups : PromptGroups
@@ -300,7 +319,7 @@ class RandomNumbers:
 
     def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator) -> None:
         self._groups, self._count = groups, _checks.whole("The number of replicates", count, low=1)
-        self._uniform = random_rows(rng, self._count, groups.row_width)
+        self._uniform = _random_rows_apart(rng, self._count, groups.row_width)
 
     def of_shared(self) -> Iterator[tuple[Stratum, NDArray[np.float64]]]:
         """Yield each stratum with (B, G, 2 + a + b) numbers: which prompt, whether to exchange, who goes where."""
@@ -341,6 +360,22 @@ def random_rows(rng: np.random.Generator, count: int, width: int) -> NDArray[np.
 
     parallel_map(fill, _checks.row_blocks(count, -(-count // usable_cores())))
     rng.bit_generator.advance(count * width)  # type: ignore[attr-defined]
+    return found
+
+
+def _random_rows_apart(rng: np.random.Generator, count: int, width: int) -> NDArray[np.float64]:
+    """As :func:`random_rows`, but each row begins ``STRIDE`` places after the one before."""
+    found = np.empty((count, width))
+
+    def fill(part: slice) -> None:
+        own = copy.deepcopy(rng)
+        own.bit_generator.advance(part.start * STRIDE)  # type: ignore[attr-defined]
+        for row in found[part]:
+            own.random(out=row)
+            own.bit_generator.advance(STRIDE - width)  # type: ignore[attr-defined]
+
+    parallel_map(fill, _checks.row_blocks(count, -(-count // usable_cores())))
+    rng.bit_generator.advance(count * STRIDE)  # type: ignore[attr-defined]
     return found
 
 

@@ -97,6 +97,8 @@ def test_a_side_without_prompts_leaves_the_ids_to_decide(by_id: Measurements) ->
     assert (found.rows, found.differences) == (by_id.rows, by_id.differences)
     (test,) = measured(lambda texts: without_prompts(renamed(texts)), ("length",)).tests("length")
     assert (test.paired, test.n) == (False, 2 * N)
+    of_lines = measured(lambda texts: dataclasses.replace(without_prompts(texts), numbered=True), ("length",))
+    assert [(test.paired, test.n) for test in of_lines.tests("length")] == [(False, 2 * N)]
 
 
 def test_all_texts_of_a_prompt_are_left_out_together() -> None:

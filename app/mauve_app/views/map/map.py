@@ -84,13 +84,13 @@ def main() -> None:
         kept = None if state.lasso_kept is None else inside_polygon(points.xy, _corners(state.lasso_kept)) & wanted
         if inside is not None:
             shares = np.abs(points.cost) if colouring == _COST else None
-            map_selection.show_area(here, stack, inside, wanted, points.cluster, shares, kept)
+            map_selection.show_area(here, stack, inside, wanted, hidden, points.cluster, shares, kept)
         elif kept is not None:
             map_selection.show_kept(kept)
         elif here.cluster is not None:
-            map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & wanted)
+            map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & wanted, hidden)
         elif found is not None:
-            map_selection.show_found(here, stack, wanted)
+            map_selection.show_found(here, stack, wanted, hidden)
         else:
             _how_to(here.run.comparison.words)
 

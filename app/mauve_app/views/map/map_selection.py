@@ -38,17 +38,19 @@ def show_area(
     here: Focus,
     stack: Stack,
     inside: NDArray[np.bool_],
-    visible: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    hidden: tuple[int, ...],
     cluster: NDArray[np.int32],
     shares: NDArray[np.float64] | None = None,
     kept: NDArray[np.bool_] | None = None,
 ) -> None:
     """The texts where ``inside`` is true; all masks and labels cover the stacked texts.
 
-    ``shares`` are each cluster's share of the frontier integral, (k,); with them, the list starts with the texts of
-    the costliest. ``kept`` are the texts of area A, if there is one.
+    ``wanted`` are the texts that can be inside: those of the sources shown (``hidden`` are the others, by index) that
+    the search found. ``shares`` are each cluster's share of the frontier integral, (k,); with them, the list starts
+    with the texts of the costliest. ``kept`` are the texts of area A, if there is one.
     """
-    _heading(said(f"{inside.sum():,} of {visible.sum():,} texts in the area"), "lasso")
+    _heading(said(f"{inside.sum():,} of {wanted.sum():,} texts in the area"), "lasso")
     if not inside.any():
         st.caption(said("No text lies in this area. Lasso another one."))
         return
@@ -65,7 +67,7 @@ def show_area(
             st.button(
                 "Clear A", type="tertiary", key="map_clear_a", **bound.on_click(lasso_kept=None, area_tab="texts")
             )
-    _tabs(here, stack, inside, cluster, shares, kept)
+    _tabs(here, stack, inside, wanted, hidden, cluster, shares, kept)
 
 
 def show_kept(kept: NDArray[np.bool_]) -> None:
@@ -79,6 +81,8 @@ def _tabs(
     here: Focus,
     stack: Stack,
     inside: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    hidden: tuple[int, ...],
     cluster: NDArray[np.int32],
     shares: NDArray[np.float64] | None,
     kept: NDArray[np.bool_] | None,
@@ -92,10 +96,10 @@ def _tabs(
         if name == "against" and kept is not None:
             _against(here, stack, inside, kept)
         elif name == "texts":
-            _read(here, stack, inside)
+            _read(here, stack, inside, hidden)
         elif name == "counts":
-            st.dataframe(_percentages(source_counts(stack, inside)), hide_index=True, key="map_area_sources")
-            _clusters(here, stack, inside, cluster)
+            st.dataframe(_percentages(source_counts(stack, inside, wanted)), hide_index=True, key="map_area_sources")
+            _clusters(here, stack, inside, wanted, cluster)
         else:
             _list(here, stack, inside, cluster, shares)
 
@@ -143,39 +147,50 @@ def area_counts(stack: Stack, inside: NDArray[np.bool_], kept: NDArray[np.bool_]
     return pd.DataFrame(rows, columns=["source", "this area", "A"])
 
 
-def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
+def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_], hidden: tuple[int, ...]) -> None:
     """Show the texts of the chosen cluster."""
     if here.cluster is not None:
         _heading(escaped(labelled(here.names, here.cluster)), "cluster")
     st.page_link("views/clusters/clusters.py", label="Words, metadata and errors", icon=":material/bar_chart:")
-    _read(here, stack, inside)
+    _read(here, stack, inside, hidden)
 
 
-def show_found(here: Focus, stack: Stack, found: NDArray[np.bool_]) -> None:
+def show_found(here: Focus, stack: Stack, found: NDArray[np.bool_], hidden: tuple[int, ...]) -> None:
     """The texts that the search found, while no area and no cluster is chosen."""
     st.header(said(f"{found.sum():,} texts found"), anchor=False)
-    _read(here, stack, found)
+    _read(here, stack, found, hidden)
 
 
-def source_counts(stack: Stack, inside: NDArray[np.bool_]) -> pd.DataFrame:
-    """One row per source: its texts inside, its texts in all, the share, and the share's Wilson interval."""
+def source_counts(stack: Stack, inside: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> pd.DataFrame:
+    """One row per source: its texts inside, those that can be, the share, and the share's Wilson interval.
+
+    A source none of whose texts is ``wanted`` has no row: how many of them lie in the area was not asked.
+    """
     rows = []
     for index, name in enumerate(stack.names):
-        own = stack.source == index
+        own = wanted & (stack.source == index)
         count, n = int((inside & own).sum()), int(own.sum())
+        if not n:
+            continue
         low, high = wilson_interval(count, n)
         rows.append({"source": name, "in area": count, "of": n, "share": count / n, "low": low, "high": high})
     return pd.DataFrame(rows)
 
 
 def cluster_counts(
-    stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32], names: tuple[str, ...]
+    stack: Stack,
+    inside: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
+    cluster: NDArray[np.int32],
+    names: tuple[str, ...],
 ) -> pd.DataFrame:
     """One row per cluster in the area: texts of two sources, their totals, and the cluster's share of both.
 
-    ``share`` is the cluster's share of the area's texts, ``overall`` its share of all texts of these sources.
+    ``share`` is the cluster's share of the area's texts, ``overall`` its share of all texts of these sources that are
+    ``wanted``. A source without any has no column.
     """
-    ours = np.isin(stack.source, [stack.names.index(name) for name in names]) & (cluster >= 0)
+    names = tuple(name for name in names if stack.positions(wanted, name).size)
+    ours = np.isin(stack.source, [stack.names.index(name) for name in names]) & (cluster >= 0) & wanted
     total = np.bincount(cluster[ours])
     counts = np.bincount(cluster[ours & inside], minlength=total.size)
     table = pd.DataFrame({"cluster": np.arange(total.size)})
@@ -232,10 +247,16 @@ def _clear(field: str) -> None:
     st.session_state[CLEARED] = st.session_state.get(CLEARED, 0) + 1
 
 
-def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
+def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_], hidden: tuple[int, ...]) -> None:
     model = here.candidate, stack.positions(inside, here.candidate)
     texts.side_by_side(
-        here.run, stack.positions(inside, HUMAN), model, colour=here.colour, key="map_texts", stacked=True
+        here.run,
+        stack.positions(inside, HUMAN),
+        model,
+        colour=here.colour,
+        key="map_texts",
+        stacked=True,
+        hidden=[stack.names[place] for place in hidden if place < len(stack.names)],
     )
 
 
@@ -247,15 +268,18 @@ def _percentages(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns=["low", "high"]).assign(share=shares)
 
 
-def _clusters(here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDArray[np.int32]) -> None:
-    table = cluster_counts(stack, inside, cluster, (HUMAN, here.candidate))
+def _clusters(
+    here: Focus, stack: Stack, inside: NDArray[np.bool_], wanted: NDArray[np.bool_], cluster: NDArray[np.int32]
+) -> None:
+    table = cluster_counts(stack, inside, wanted, cluster, (HUMAN, here.candidate))
     percent = st.column_config.NumberColumn(format="percent")
     shares = {"share": percent, "overall": percent}
     named = table.assign(cluster=[labelled(here.names, each) for each in table["cluster"]])
     bound.table("cluster", named, table["cluster"].tolist(), key="map_area_clusters", column_config=shares)
     st.caption(
         said(
-            "share: of the area's texts; overall: of all texts; both sides together. Select a row to choose a cluster."
+            "share: of the area's texts; overall: of all texts that are shown or found. Select a row to choose a "
+            "cluster."
         )
     )
 
