@@ -22,6 +22,7 @@ from mauve_core.cli.options import (
     name_default_encoder,
     named,
     normalize_steps,
+    quoting_of,
     require_device,
     score_config,
     source_fields,
@@ -149,7 +150,7 @@ def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
             allowed="FILE --by FIELD, without --human and --model",
         )
     path = file_of(args.file, quiet=args.quiet)
-    table = read_table(path)
+    table = read_table(path, quoting_of(args.quoting or ()))
     by = _guessed_column(args, table) if args.by is None else args.by
     sources = sources_of(table, by)
     reference = reference_among(sources, args.reference)

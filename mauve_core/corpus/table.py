@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
 from mauve_core.corpus.rows import Row
 
@@ -106,3 +107,8 @@ class Table:
     def row_word(self) -> str:
         """Return what a row is called in messages."""
         return ROW_WORDS.get(self.format, "line")
+
+
+def blank_note(blank: int) -> tuple[str, ...]:
+    """Return the note on lines without anything, if there are any."""
+    return (f"{plural(blank, 'blank line')} between rows {verb(blank, 'was', 'were')} skipped.",) if blank else ()

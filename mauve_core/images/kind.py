@@ -103,6 +103,10 @@ class ImageKind:
             require_no_fields(path, self.words.items, fields)
             table, found = None, read_images(path, progress)
         else:
+            if "quoting" in fields:
+                raise InputError(
+                    f"{path} holds {self.words.items}; quoting is for tables of texts", todo="Leave it out"
+                )
             table = open_table(where, **fields)
             found = read_place(table, progress)
         metadata, notes = frame_of(_columns(found), len(found.images), typed=True), found.notes

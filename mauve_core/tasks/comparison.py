@@ -18,6 +18,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus, Table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
+from mauve_core.corpus.delimited import Quoting
 from mauve_core.corpus.equalizing import drawn, equal_draws
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
@@ -49,6 +50,8 @@ class TextFile:
         A .npy file with one row per text that is kept; None encodes the texts.
     by, source : str or None
         The field that names the source of each row, and the value whose rows are read; None reads every row.
+    quoting : {"none"} or None
+        As for :func:`mauve_core.corpus.read_corpus`.
     """
 
     path: FilePath
@@ -59,6 +62,7 @@ class TextFile:
     features: FilePath | None = None
     by: str | None = None
     source: str | None = None
+    quoting: Quoting | None = None
 
     def __post_init__(self) -> None:
         if (self.by is None) != (self.source is None):
@@ -72,7 +76,7 @@ class TextFile:
         if self.by is not None and self.source is not None:
             tables = {} if tables is None else tables
             if self.path not in tables:
-                tables[self.path] = read_table(self.path)
+                tables[self.path] = read_table(self.path, self.quoting)
             parts = split_by(
                 tables[self.path],
                 self.by,
@@ -90,6 +94,7 @@ class TextFile:
             prompt_field=self.prompt_field,
             id_field=self.id_field,
             metadata_fields=self.metadata_fields,
+            quoting=self.quoting,
             progress=progress,
         )
 

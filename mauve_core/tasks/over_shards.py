@@ -20,7 +20,7 @@ from mauve_core.experiments.clusters_over_shards import ClustersOverAll, stored_
 from mauve_core.experiments.encoders.request import written
 from mauve_core.experiments.over_shards import ATTACHMENT, stored_over_shards
 from mauve_core.shards.encoding import feature_rows
-from mauve_core.shards.engines import plural
+from mauve_core.base.formatting import plural
 from mauve_core.shards.places import name_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison

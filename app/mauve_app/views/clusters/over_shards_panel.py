@@ -40,7 +40,7 @@ from mauve_core.experiments.over_shards import is_sample, missing_sentence, stor
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
 from mauve_core.shards.collecting import KeptText
-from mauve_core.shards.engines import plural
+from mauve_core.base.formatting import plural
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 from mauve_core.store.folder import ATTACHED
