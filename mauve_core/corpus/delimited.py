@@ -4,8 +4,8 @@ Sources: RFC 4180 (CSV; a cell that holds a delimiter, a quote or a line break i
 IANA's text/tab-separated-values, which has no quoting, as in the tables of WMT's human evaluations (MQM).
 
 **Whether quote marks are quoting** is not written in a file. It is read with quoting first. Quoting cannot be meant
-where that fails, or where a cell of a .tsv would run over several lines, although every line by itself has as many cells
-as the header. It can be meant all the same if the header or most cells of a column are quoted, or a quoted cell holds
+where that fails, or where a cell of a .tsv would run over several lines, and every line by itself has as many cells as
+the header. It can be meant all the same if the header or most cells of a column are quoted, or a quoted cell holds
 doubled quotes: then one cell is damaged, and the file is refused. So is one of a single column, whose lines always fit.
 """
 

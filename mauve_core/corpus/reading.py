@@ -122,9 +122,9 @@ def _odd_columns(layouts: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for (missing, others), names in odd.items():
         instead = f" and {verb(len(names), 'has', 'have')} {listing([repr(each) for each in others])}" if others else ""
         yield (
-            f"Warning: {listing(names)} {verb(len(names), 'lacks', 'lack')} {plural(len(missing), 'column')} of "
-            f"{'the other files' if len(layouts) > 2 else 'the first file'}, {listing([repr(each) for each in missing])}"
-            f"{instead}."
+            f"{listing(names)} {verb(len(names), 'lacks', 'lack')} {plural(len(missing), 'column')} of "
+            f"{'the other files' if len(layouts) > 2 else 'the first file'}, "
+            f"{listing([repr(each) for each in missing])}{instead}."
         )
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words, real_items
 from mauve_core.corpus.corpus import Corpus

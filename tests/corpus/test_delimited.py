@@ -47,7 +47,7 @@ MEANT = {
 
 @pytest.mark.parametrize("content", MEANT.values(), ids=MEANT)
 def test_a_damaged_cell_is_refused_where_quoting_may_be_meant(tmp_path: Path, content: str) -> None:
-    with pytest.raises(InputError, match="not valid CSV.*--quoting none"):
+    with pytest.raises(InputError, match=r"not valid CSV.*--quoting none"):
         read(tmp_path, content, "a.csv")
 
 
@@ -62,9 +62,9 @@ def test_a_person_says_that_there_is_no_quoting(tmp_path: Path) -> None:
     assert read(tmp_path, 'text\n"Why"\nso\n', "a.csv", "none")[0] == [["text"], ['"Why"'], ["so"]]
     assert read_corpus(tmp_path / "a.csv", quoting="none").texts == ('"Why"', "so")
     assert TextFile(str(tmp_path / "a.csv"), quoting="none").read("a").texts == ('"Why"', "so")
-    with pytest.raises(InputError, match="Line 3 of .* has 3 cells but the header has 2"):
+    with pytest.raises(InputError, match=r"Line 3 of .* has 3 cells but the header has 2"):
         read(tmp_path, 'id,text\n1,"a"\n2,b,c\n', "a.csv", "none")
-    with pytest.raises(InputError, match="The quoting is unknown. Allowed: none. Received: 'some'"):
+    with pytest.raises(InputError, match=r"The quoting is unknown. Allowed: none. Received: 'some'"):
         read_corpus(tmp_path / "a.csv", quoting="some")
 
 
