@@ -17,6 +17,7 @@ from mauve_core.cli.options import (
     add_normalize_option,
     add_output_options,
     add_score_options,
+    add_skip_option,
     encoder_config,
     make_run,
     name_default_encoder,
@@ -56,6 +57,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="draw as many texts of every side as the smallest has, with --seed; the same prompts where sides share "
         "them",
     )
+    add_skip_option(parser)
     add_encoder_options(parser)
     parser.add_argument(
         "--features",
@@ -118,6 +120,7 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
         device=args.device,
         normalize=normalize_steps(args),
         equalize=args.equalize,
+        skip_unencodable=args.skip_unencodable,
     )
 
 

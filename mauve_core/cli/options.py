@@ -222,6 +222,15 @@ def add_normalize_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_skip_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--skip-unencodable``; without it texts that the encoder refuses are an error."""
+    parser.add_argument(
+        "--skip-unencodable",
+        action="store_true",
+        help="leave out texts that the encoder has no vector for, and count them; after --equalize",
+    )
+
+
 def normalize_steps(args: argparse.Namespace) -> tuple[str, ...] | None:
     """The requested steps in order; None without any."""
     if args.normalize is None:

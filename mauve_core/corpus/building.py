@@ -37,7 +37,7 @@ from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.metadata import frame_of, is_missing, parse_cells, values_of
 from mauve_core.corpus.misreadings import failed_requests
 from mauve_core.corpus.reading import read_table
-from mauve_core.corpus.table import Table
+from mauve_core.corpus.table import Places, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,6 +159,7 @@ def corpus_from_table(
         fields=fields,
         generation=fields.generation,
         numbered=fields.id is None,
+        places=table.places(kept),
     )
 
 
@@ -230,6 +231,7 @@ def corpus_from_texts(
         exclusions=exclusions,
         generation=generation_field,
         numbered=ids is None,
+        places=Places("text", tuple(i + 1 for i in kept)),
     )
 
 

@@ -26,6 +26,7 @@ from mauve_core.corpus.media import Media, Thumbnails, archive_beside
 from mauve_core.corpus.metadata import python_values
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
+from mauve_core.corpus.table import Places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,6 +66,8 @@ class Corpus:
         What the items are, a name of ``mauve_core.corpus.kinds.KINDS``.
     media : Media or None
         Digests and thumbnails of items that are drawn; None for texts.
+    places : Places or None
+        Where each text stood in what was read, for messages; None if it is not known, as of a stored corpus.
     """
 
     name: str
@@ -81,6 +84,7 @@ class Corpus:
     numbered: bool = False
     kind: str = TEXT
     media: Media | None = None
+    places: Places | None = None
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -89,6 +93,8 @@ class Corpus:
             lengths["prompts"] = len(self.prompts)
         if self.media is not None:
             lengths["digests"] = len(self.media.digests)
+        if self.places is not None:
+            lengths["places"] = len(self.places.numbers)
         for what, length in lengths.items():
             if length != n:
                 raise InputError(f"Corpus {self.name!r} has {n} texts and {length} {what}", allowed="one for each text")
@@ -111,6 +117,12 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def label(self, index: int) -> str:
+        """Return what a message calls a text: "line 7 (id b)", by as much as is known of it."""
+        if self.places is None:
+            return f"id {self.ids[index]}"
+        return self.places.named(index) + ("" if self.numbered else f" (id {self.ids[index]})")
 
     @property
     def contents(self) -> tuple[str, ...]:
@@ -194,6 +206,7 @@ class Corpus:
             prompts=None if self.prompts is None else tuple(self.prompts[i] for i in chosen),
             metadata=self.metadata.iloc[chosen].reset_index(drop=True),
             media=None if self.media is None else self.media.take(chosen),
+            places=None if self.places is None else self.places.take(chosen),
         )
 
     def to_parquet(self, path: str | Path) -> None:

@@ -18,6 +18,9 @@ EMPTY = "empty or only whitespace"
 FAILED = "a failed request, whose error is not null"
 """Reason of excluding an answer of a batch that holds an error."""
 
+UNENCODABLE = "without anything that the encoder has a vector for"
+"""Reason of leaving out a text that an encoder refuses."""
+
 EXAMPLES = 5
 """Maximum number of entries that a message names; the count is always complete."""
 
@@ -29,7 +32,8 @@ class Exclusion:
     Attributes
     ----------
     reason : str
-        "empty or only whitespace", "without the field ...", or "a failed request, whose error is not null".
+        "empty or only whitespace", "without the field ...", "a failed request, whose error is not null", or
+        ``UNENCODABLE``.
     count : int
         Number of entries, at least 1.
     examples : tuple of str

@@ -116,6 +116,8 @@ class ComparisonTask(NewRunTask):
         Steps for the texts of every side, as for :func:`mauve_core.corpus.normalizing.normalize`.
     equalize : bool
         Draw equal numbers of texts from every side, with the seed of the scores (:mod:`mauve_core.corpus.equalizing`).
+    skip_unencodable : bool
+        As for :func:`mauve_core.scoring.compare.compare`; what is drawn comes first.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -127,6 +129,7 @@ class ComparisonTask(NewRunTask):
     device: NotBlank = "auto"
     normalize: tuple[str, ...] | None = None
     equalize: bool = False
+    skip_unencodable: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,6 +138,8 @@ class ComparisonTask(NewRunTask):
                 "Texts cannot be normalized if their features are given",
                 todo="Name an encoder in place of the features",
             )
+        if self.skip_unencodable and self.config.encoder is None:
+            raise InputError("Nothing is encoded, so skip_unencodable does not apply", todo="Leave it out")
         if not self.candidates:
             raise InputError("There is no candidate to compare", allowed="at least one model file")
         for name in self.candidates:
@@ -197,6 +202,7 @@ class ComparisonTask(NewRunTask):
             corpora,
             self.config,
             features=features or None,
+            skip_unencodable=self.skip_unencodable,
             device=self.device,
             job=job,
             progress=progress,
@@ -211,6 +217,7 @@ def compare_and_store(
     *,
     features: Mapping[str, NDArray[np.floating]] | None = None,
     known: Mapping[str, Source] | None = None,
+    skip_unencodable: bool = False,
     device: str = "auto",
     job: str | None = None,
     progress: Progress = silent,
@@ -227,7 +234,7 @@ def compare_and_store(
         By source, including ``human``.
     features : mapping of str to (n, d) array, optional
         For every source; None encodes the texts.
-    known, device : see :func:`mauve_core.scoring.compare.compare`
+    known, skip_unencodable, device : see :func:`mauve_core.scoring.compare.compare`
     job, progress, stored : see :meth:`mauve_core.tasks.base.Task.perform`
 
     Raises
@@ -236,6 +243,7 @@ def compare_and_store(
         See ``compare`` and ``RunStore.save``; finished features stay in the store and are not computed again.
     """
     from mauve_core.scoring.compare import compare
+    from mauve_core.scoring.sides import encode_sides
 
     if config.projection:
         require_map()
@@ -243,6 +251,9 @@ def compare_and_store(
     existing = None if job is None else _run_of_job(job, name, store)
     if existing is not None:
         return _completed(existing, config, stored, progress)
+    if skip_unencodable:  # the run keeps the texts that are left; compare() takes their features from the store
+        sides, _ = encode_sides(corpora, config, feature_store, device, progress, skip_unencodable=True)
+        corpora = {source: side.corpus for source, side in sides.items()}
     comparison = compare(
         corpora[HUMAN],
         {source: corpus for source, corpus in corpora.items() if source != HUMAN},

@@ -46,8 +46,15 @@ def test_each_side_is_looked_at(changes, words):
 
 @pytest.mark.parametrize(
     ("n", "other", "k", "close"),
-    [(1000, 999, None, True), (1000, 1050, None, True), (1000, 1050, 200, False), (60_000, 60_360, None, True)]
-    + [(60_000, 60_480, None, False), (120, 137, None, True), (120, 138, None, False)],
+    [
+        (1000, 999, None, True),
+        (1000, 1050, None, True),
+        (1000, 1050, 200, False),
+        (60_000, 60_360, None, True),
+        (60_000, 60_480, None, False),
+        (120, 137, None, True),
+        (120, 138, None, False),
+    ],
 )
 def test_sizes_are_close_where_a_score_moves_by_a_tenth_of_half_its_interval(n, other, k, close):
     config = dataclasses.replace(CONFIG, score=ScoreConfig(k=k))
