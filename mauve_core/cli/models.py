@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import printable
+from mauve_core.base.formatting import plural, printable, verb
 from mauve_core.base.server_names import names_server
 from mauve_core.cli import served
 from mauve_core.cli.options import (
@@ -92,7 +92,8 @@ def _encode(args: argparse.Namespace) -> int:
         write_features(out, features.array, half=args.half)
     n, dimension = features.array.shape
     write(f"{n} texts, {dimension} dimensions, encoder {with_weights(config.model)} on {features.device} -> {out}")
-    write(f"{int(features.cut.sum())} texts were cut at {features.limit} tokens")
+    cut = int(features.cut.sum())
+    write(f"{plural(cut, 'text')} {verb(cut, 'was', 'were')} cut at {features.limit} tokens")
     for note in (*corpus.notes, *features.notes):
         write(printable(note))
     return 0

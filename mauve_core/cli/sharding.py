@@ -13,7 +13,7 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.files import home
-from mauve_core.base.formatting import plural, printable
+from mauve_core.base.formatting import plural, printable, verb
 from mauve_core.cli.options import (
     add_device_option,
     add_encoder_options,
@@ -158,7 +158,7 @@ def _run(args: argparse.Namespace) -> int:
         with results_only():
             progress(ENCODING, done, len(tasks))
             engine.run(work.folder, tasks, advance)
-    write(f"Part {args.part}: {len(tasks):,} shards are encoded.")
+    write(f"Part {args.part}: {plural(len(tasks), 'shard')} {verb(len(tasks), 'is', 'are')} encoded.")
     write(f"When all parts are: mauve-lens shard-merge --work {work.folder}")
     return 0
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.corpus import Corpus
@@ -241,7 +242,9 @@ def _generations_of(table: Table, field: str | None, notes: list[str]) -> tuple[
         return ()
     values = table.values(field)
     names = name_generations(values if table.typed else parse_cells(values))
-    notes.append(f"{len(set(names)):,} generations were read from the field {field!r}.")
+    notes.append(
+        f"{plural(len(set(names)), 'generation')} {verb(len(set(names)), 'was', 'were')} read from the field {field!r}."
+    )
     return names
 
 

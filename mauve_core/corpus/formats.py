@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.delimited import Quoting, read_cells, require_quoting
 from mauve_core.corpus.folders import spelled_out, text_files, texts_of
 from mauve_core.corpus.inspect_logs import rows_of_archive
@@ -227,7 +228,11 @@ def _read_folder(path: Path) -> Table:
     rows = Rows(path)
     for number, (name, text) in enumerate(texts_of(path, names), start=1):
         rows.add(number, {"file": spelled_out(name), "text": _without_ending(text)})
-    notes = (f"{others} other files in the folder were skipped (not .txt, or hidden).",) if others else ()
+    notes = (
+        (f"{plural(others, 'other file')} in the folder {verb(others, 'was', 'were')} skipped (not .txt, or hidden).",)
+        if others
+        else ()
+    )
     return Table(rows.kept, ("file", "text"), path, "folder", notes)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError, words_of
-from mauve_core.base.formatting import plural
+from mauve_core.base.formatting import plural, verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.batching import TokenIds
 from mauve_core.encoders.loading import is_of_library
@@ -232,7 +232,8 @@ def _tokenized(
     if limit < max_tokens and cut.any():
         name = opened.identity.name
         notes += (
-            f"{name} takes at most {limit} tokens: {int(cut.sum()):,} of {len(ids):,} texts were truncated, "
+            f"{name} takes at most {limit} tokens: {int(cut.sum()):,} of {len(ids):,} texts "
+            f"{verb(int(cut.sum()), 'was', 'were')} truncated, "
             f"although max_tokens = {max_tokens} allows more",
         )
     lengths = np.array([len(row) for row in ids], dtype=np.int32)

@@ -160,9 +160,15 @@ def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> lis
 
 
 def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:
-    human = set(corpora[sources[0].name].contents)
-    shared = {s.name: sum(each in human for each in corpora[s.name].contents) for s in sources[1:]}
-    named = [f"{count:,} of {name}" for name, count in shared.items() if count]
+    human, named = set(corpora[sources[0].name].contents), []
+    for source in sources[1:]:
+        corpus = corpora[source.name]
+        whole = corpus.whole
+        if whole is not None and whole.shared is not None:
+            count, among = whole.shared, f" (of {whole.n:,} before equal numbers were drawn)"
+        else:
+            count, among = sum(each in human for each in corpus.contents), ""
+        named += [f"{count:,} of {source.name}{among}"] if count else []
     said = kind_of(sources[0].kind).words.said("Texts that also occur verbatim on the human side")
     return f"{said}: {', '.join(named)}." if named else ""
 

@@ -217,7 +217,10 @@ def _without(name: str, corpus: Corpus, refused: Sequence[int]) -> Corpus:
             received=f"{len(kept)}; {exclusion}",
         )
     return replace(
-        corpus.take(kept), notes=(*corpus.notes, f"{exclusion}."), exclusions=(*corpus.exclusions, exclusion)
+        corpus.take(kept),
+        notes=(*corpus.notes, f"{exclusion}."),
+        exclusions=(*corpus.exclusions, exclusion),
+        whole=corpus.whole,
     )
 
 

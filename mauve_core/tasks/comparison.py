@@ -195,7 +195,7 @@ class ComparisonTask(NewRunTask):
         if self.equalize:
             seed = self.config.score.seed
             draws = equal_draws(corpora, seed)
-            corpora = {name: drawn(corpus, draws[name], seed) for name, corpus in corpora.items()}
+            corpora = drawn(corpora, draws, seed)
             features = {name: array[draws[name]] for name, array in features.items()}
         return compare_and_store(
             self.name,

@@ -8,6 +8,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus.equalizing import equalized
 from mauve_core.scoring.advice import advice, minor_advice
 from mauve_core.scoring.result import Source
 
@@ -90,6 +91,14 @@ def test_few_texts_and_texts_of_both_sides():
     assert first.startswith("human and m hold the same texts")
     assert "verbatim" in second
     assert "4 of m" in second
+
+
+def test_verbatim_texts_are_counted_before_equal_numbers_are_drawn():
+    human = corpus_from_texts([f"text {i}" for i in range(200)], name=HUMAN)
+    copies = corpus_from_texts(human.texts[:40], name="m", ids=[f"m{i}" for i in range(40)])
+    drawn = equalized({HUMAN: human, "m": copies}, seed=0)
+    found = advice((side(HUMAN), side("m")), drawn, CONFIG)
+    assert "40 of m (of 40 before equal numbers were drawn)" in " ".join(found)
 
 
 def test_sides_of_the_same_texts_in_any_order_are_said_first():
