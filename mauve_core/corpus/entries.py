@@ -93,8 +93,8 @@ def repeats_among(names: Sequence[str], digests: Sequence[str], items: str) -> t
     shown = ", ".join(repeats[:EXAMPLES]) + (", ..." if len(repeats) > EXAMPLES else "")
     return (
         f"{len(repeats):,} of {len(names):,} {items} "
-        f"{verb(len(repeats), 'repeats', 'repeat')} another one exactly; {verb(len(repeats), 'it is', 'they are')} kept: "
-        f"{shown}.",
+        f"{verb(len(repeats), 'repeats', 'repeat')} another one exactly; "
+        f"{verb(len(repeats), 'it is', 'they are')} kept: {shown}.",
     )
 
 

@@ -110,7 +110,7 @@ def _without_rest(cut: Corpus, used: list[int], prompt_tokens: int | None, text_
         )
     left_out = len(cut) - len(used)
     what = (
-        f"no text after {prompt_tokens} tokens of prompt" if prompt_tokens else f"only blanks in {text_tokens} tokens"
+        f"nothing after {prompt_tokens} tokens of prompt" if prompt_tokens else f"only blanks in {text_tokens} tokens"
     )
     were = verb(left_out, "was", "were")
     notes = (f"{plural(left_out, 'text')} with {what} {were} left out",) if left_out else ()

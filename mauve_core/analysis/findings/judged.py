@@ -144,9 +144,8 @@ class Judge:
             (table[once],) = self._answers(sides, once, [conditions[index] for index in kept], model, rng)
         unknown = int(np.isnan(table[:, 0]).sum())
         if unknown:
-            self.tell(
-                f"{plural(unknown, 'text')} {verb(unknown, 'has', 'have')} no usable judgment: counted as meeting no condition"
-            )
+            has = verb(unknown, "has", "have")
+            self.tell(f"{plural(unknown, 'text')} {has} no usable judgment: counted as meeting no condition")
         for index, answers in zip(kept, table.T, strict=True):
             condition = conditions[index]
             more, less = (f"writes {amount} texts that {condition}" for amount in ("more", "fewer"))
