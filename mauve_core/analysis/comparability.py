@@ -4,10 +4,11 @@ JMLR 2023, section 8: scores are comparable only under equal settings and equal 
 
 Counted, because the scores would measure something else
     the human texts (P itself) and their number; the candidates' number of texts (the bias of a divergence depends on
-    it); the normalization of the texts, even if it left the human ones as they were; the encoder, its revision,
-    pooling, layer, precision, and whether it read the prompts (other features); the length at which texts are cut, if
-    any text was cut; the resulting number of clusters; the variance that PCA keeps and the iterations of k-means
-    (other clusters); the scaling constant; the coverage of the intervals, which decide ties between runs.
+    it) and the resulting number of clusters, unless they are close (``scoring.sizes``); the normalization of the texts,
+    even if it left the human ones as they were; the encoder, its revision, pooling, layer, precision, and whether it
+    read the prompts (other features); the length at which texts are cut, if any text was cut; the variance that PCA
+    keeps and the iterations of k-means (other clusters); the scaling constant; the coverage of the intervals, which
+    decide ties between runs.
 Not counted, because the score estimates the same quantity
     the number of k-means seeds, the base seed, restarts (one start ends as low, docs/performance.md), resamples of the
     bootstrap: all four change the spread, which is shown beside every score; the map; the device and the library
@@ -28,6 +29,10 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.scoring.result import Candidate, Comparison
+from mauve_core.scoring.sizes import alike
+
+CLOSE = "so close that scores move by less than a tenth of half their interval"
+"""Why numbers of texts and of clusters that differ a little do not count."""
 
 _ENCODER = (
     ("model", "Encoder"),
@@ -147,8 +152,8 @@ def _of_texts(left: Comparison, right: Comparison) -> Iterator[Difference]:
     digests = (f"SHA-256 {left.human.digest[:12]}", f"SHA-256 {right.human.digest[:12]}")
     yield _difference("Human texts", digests, True, "a different P")
     yield _difference("Number of human texts", (left.human.n, right.human.n), True, "divergences depend on it")
-    sizes = (_sizes(left), _sizes(right))
-    yield _difference("Texts per candidate", sizes, True, "divergences depend on it")
+    sizes, close = (_sizes(left), _sizes(right)), _close_in_size(left, right)
+    yield _difference("Texts per candidate", sizes, not close, CLOSE if close else "divergences depend on it")
     steps = [titles_of_steps(comparison.normalization) or "none" for comparison in (left, right)]
     yield _difference("Normalization of texts", (steps[0], steps[1]), True, "other texts were encoded")
     generations = (_generations(left), _generations(right))
@@ -182,7 +187,10 @@ def _cut_length(left: Comparison, first: EncoderConfig, right: Comparison, secon
 
 
 def _of_scores(left: Comparison, right: Comparison) -> Iterator[Difference]:
-    yield _difference("Clusters k", (_clusters(left), _clusters(right)), True, "finer clusters see more differences")
+    own_k = left.config.score.k or right.config.score.k
+    close = own_k is None and _close_in_size(left, right)  # k is a tenth of the texts on both sides
+    why = CLOSE if close else "finer clusters see more differences"
+    yield _difference("Clusters k", (_clusters(left), _clusters(right)), not close, why)
     for field, title, counts, reason in _SCORE:
         values = (getattr(left.config.score, field), getattr(right.config.score, field))
         yield _difference(title, values, counts, reason)
@@ -200,6 +208,12 @@ def _of_circumstances(left: Comparison, right: Comparison) -> Iterator[Differenc
 
 def _difference(setting: str, values: tuple[object, object], counts: bool, reason: str) -> Difference:
     return Difference(setting, _formatted(values[0]), _formatted(values[1]), counts, reason)
+
+
+def _close_in_size(left: Comparison, right: Comparison) -> bool:
+    candidates = [candidate for comparison in (left, right) for candidate in comparison.candidates]
+    ks = [candidate.partitions[0].k for candidate in candidates]
+    return alike(ks, max(ks)) and alike((candidate.source.n_scored for candidate in candidates), max(ks))
 
 
 def _sizes(comparison: Comparison) -> str:

@@ -126,7 +126,21 @@ def repeats(corpus: Corpus, size: int, rng: np.random.Generator) -> _Floats:
 
 
 def excluded_empty(corpus: Corpus) -> int:
-    """Return how many texts were left out because they were empty; none if someone asked to leave repetitions out."""
+    """Return how many texts were left out because they were empty; none if someone asked to leave repetitions out.
+
+    Of texts that were drawn, as many in proportion: exclusions are those of all.
+    """
+    empty = _all_empty(corpus)
+    return empty if corpus.whole is None else round(empty * len(corpus) / corpus.whole.n)
+
+
+def repeated_of_all(corpus: Corpus) -> tuple[int, int]:
+    """Return how many texts of a whole file are empty or repeat an earlier one, and of how many."""
+    empty, counted = _all_empty(corpus), corpus.counted
+    return empty + counted.repeated, empty + counted.n
+
+
+def _all_empty(corpus: Corpus) -> int:
     if "duplicates" in steps_of(corpus.normalized):
         return 0
     return sum(exclusion.count for exclusion in corpus.exclusions if exclusion.reason == EMPTY)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.format_measures import excluded_empty, format_measures
 from mauve_core.analysis.preflight import Preflight
 from mauve_core.corpus import Corpus
-from mauve_core.corpus.entries import EMPTY
 from mauve_core.corpus.normalizing_steps import STEPS, WORDS
 
 MOST_TEXTS = 2000
@@ -41,17 +39,10 @@ def common_words(corpora: Mapping[str, Corpus]) -> int:
 def drawn_texts(corpus: Corpus, most: int = MOST_TEXTS) -> Corpus:
     """Return at most ``most`` texts of a corpus in their order, drawn without replacement and always the same.
 
-    Texts that were left out because they were empty are drawn, too: as many of them stay counted.
+    Texts that were left out because they were empty count as drawn in proportion.
     """
     total = len(corpus) + excluded_empty(corpus)
     if total <= most:
         return corpus
-    drawn = np.random.default_rng(_SEED).permutation(total)[:most]
-    kept = np.sort(drawn[drawn < len(corpus)])
-    empty = int(drawn.size - kept.size)
-    exclusions = tuple(
-        replace(each, count=empty) if each.reason == EMPTY else each
-        for each in corpus.exclusions
-        if empty or each.reason != EMPTY
-    )
-    return replace(corpus.take(kept), exclusions=exclusions)
+    size = max(1, round(most * len(corpus) / total))
+    return corpus.drawn(np.sort(np.random.default_rng(_SEED).permutation(len(corpus))[:size]))

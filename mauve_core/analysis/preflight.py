@@ -27,7 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.analysis.format_kinds import KINDS, Measure
-from mauve_core.analysis.format_measures import FormatMeasures, excluded_empty, format_measures, repeats
+from mauve_core.analysis.format_measures import (
+    FormatMeasures,
+    excluded_empty,
+    format_measures,
+    repeated_of_all,
+    repeats,
+)
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import (
     NONE,
@@ -85,7 +91,7 @@ class FormatDifference:
         What ``human_value`` and ``candidate_value`` are: the share of texts with a yes, or the median; the mean where
         medians are equal. Values are None on a side where no text has the number.
     human_n, candidate_n : int
-        Texts that have the number.
+        Texts that have the number; all of the file where repetitions are counted, of which equally many are compared.
     human_value, candidate_value : float or None
         The share, median or mean of either side.
     auc, low, high : float
@@ -215,15 +221,19 @@ def _compared(name: str, human: _Side, candidate: _Side) -> list[FormatDifferenc
     rows = []
     for kind, (measure, auc), p in zip(KINDS.values(), best, holm(p_values).tolist(), strict=True):
         summary, values = _summary(measure, numbers[measure.name], others[measure.name])
+        n = auc.m, auc.n
+        if measure.name == "repeats":  # the share of a file is not that of the texts that are compared
+            found = [repeated_of_all(side.corpus) for side in (human, candidate)]
+            values, n = (found[0][0] / found[0][1], found[1][0] / found[1][1]), (found[0][1], found[1][1])
         rows.append(
             FormatDifference(
                 kind=kind.name,
                 candidate=name,
                 measure=measure.title,
                 summary=summary,
-                human_n=auc.m,
+                human_n=n[0],
                 human_value=values[0],
-                candidate_n=auc.n,
+                candidate_n=n[1],
                 candidate_value=values[1],
                 auc=auc.auc,
                 low=auc.low,
@@ -361,7 +371,8 @@ def flagged_lines(found: Preflight) -> list[str]:
 
 
 def _auc_cell(row: FormatDifference) -> str:
-    return f"{written(row.auc, SCORE_DECIMALS)} ({interval(row.low, row.high, SCORE_DECIMALS)})"
+    among = " in equally many texts" if row.kind == "duplicates" and row.human_n != row.candidate_n else ""
+    return f"{written(row.auc, SCORE_DECIMALS)} ({interval(row.low, row.high, SCORE_DECIMALS)}){among}"
 
 
 def _measured(row: FormatDifference) -> str:

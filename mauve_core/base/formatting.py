@@ -227,6 +227,16 @@ def even_parts(shares: Sequence[float], decimals: int = 1) -> list[float]:
     return [each * unit for each in whole]
 
 
+def plural(number: int, word: str) -> str:
+    """Format ``1 worker`` or ``1,024 workers``."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def verb(number: int, one: str, more: str) -> str:
+    """Return the form of a verb that goes with a number: ``1 of 20 texts was``, ``2 of 20 texts were``."""
+    return one if number == 1 else more
+
+
 def file_size(size: float) -> str:
     """Format ``35.2 MB``: three digits, in powers of 1,000 bytes."""
     unit = 0

@@ -17,11 +17,13 @@ from mauve_core.cli.options import (
     add_normalize_option,
     add_output_options,
     add_score_options,
+    add_skip_option,
     encoder_config,
     make_run,
     name_default_encoder,
     named,
     normalize_steps,
+    quoting_of,
     require_device,
     score_config,
     source_fields,
@@ -55,6 +57,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="draw as many texts of every side as the smallest has, with --seed; the same prompts where sides share "
         "them",
     )
+    add_skip_option(parser)
     add_encoder_options(parser)
     parser.add_argument(
         "--features",
@@ -117,6 +120,7 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
         device=args.device,
         normalize=normalize_steps(args),
         equalize=args.equalize,
+        skip_unencodable=args.skip_unencodable,
     )
 
 
@@ -149,7 +153,7 @@ def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
             allowed="FILE --by FIELD, without --human and --model",
         )
     path = file_of(args.file, quiet=args.quiet)
-    table = read_table(path)
+    table = read_table(path, quoting_of(args.quoting or ()))
     by = _guessed_column(args, table) if args.by is None else args.by
     sources = sources_of(table, by)
     reference = reference_among(sources, args.reference)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict, get_args
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import require_plain_file, write_atomically
-from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, printable, written
+from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, plural, printable, written
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Joined
 from mauve_core.cli.options import write, write_json
@@ -124,7 +124,7 @@ def _export(args: argparse.Namespace) -> int:
     write_atomically(Path(args.out), lambda stream: stream.write(ratings_to_csv(ratings)))
     write(f"{counts.ratings} ratings of {counts.pairs} pairs by {len(counts.raters)} raters -> {args.out}")
     if counts.skipped:
-        write(f"{counts.skipped} skipped pairs are not ratings and are not in the file")
+        write(f"{plural(counts.skipped, 'skipped pair')}: no ratings, and not in the file")
     return 0
 
 

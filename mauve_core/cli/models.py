@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import printable
+from mauve_core.base.formatting import plural, printable, verb
 from mauve_core.base.server_names import names_server
 from mauve_core.cli import served
 from mauve_core.cli.options import (
@@ -72,7 +72,14 @@ def _encode(args: argparse.Namespace) -> int:
     if out.suffix != ".npy":
         raise InputError("--out is not a .npy file", allowed="a name that ends in .npy", received=args.out)
     metadata = None if args.metadata_field is None else tuple(args.metadata_field)
-    file = TextFile(file_of(args.file, quiet=args.quiet), args.text_field, args.prompt_field, args.id_field, metadata)
+    file = TextFile(
+        file_of(args.file, quiet=args.quiet),
+        args.text_field,
+        args.prompt_field,
+        args.id_field,
+        metadata,
+        quoting=args.quoting,
+    )
     with results_only():
         corpus = file.read(Path(args.file).stem)
         config = encoder_config(args)
@@ -85,7 +92,8 @@ def _encode(args: argparse.Namespace) -> int:
         write_features(out, features.array, half=args.half)
     n, dimension = features.array.shape
     write(f"{n} texts, {dimension} dimensions, encoder {with_weights(config.model)} on {features.device} -> {out}")
-    write(f"{int(features.cut.sum())} texts were cut at {features.limit} tokens")
+    cut = int(features.cut.sum())
+    write(f"{plural(cut, 'text')} {verb(cut, 'was', 'were')} cut at {features.limit} tokens")
     for note in (*corpus.notes, *features.notes):
         write(printable(note))
     return 0

@@ -28,6 +28,7 @@ from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.cli import pace
 from mauve_core.cli.outputs import FIELD, shape_of
 from mauve_core.cli.parser import Store
+from mauve_core.corpus.delimited import Quoting, require_quoting
 from mauve_core.corpus.kinds import Kind, kind_at
 from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
@@ -204,6 +205,12 @@ def add_field_options(
     group.add_argument(
         "--metadata-field", action="append", metavar=metavar, help="a field to keep as metadata; default: all others"
     )
+    group.add_argument(
+        "--quoting",
+        action=action,
+        metavar="[NAME=]none" if per_source else "none",
+        help="read CSV or TSV without quoting: quote marks belong to the texts; default: found out",
+    )
 
 
 def add_normalize_option(parser: argparse.ArgumentParser) -> None:
@@ -212,6 +219,15 @@ def add_normalize_option(parser: argparse.ArgumentParser) -> None:
         "--normalize",
         metavar="STEP,...",
         help=f"change the texts of every side before they are encoded: {ALLOWED}; default: nothing",
+    )
+
+
+def add_skip_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--skip-unencodable``; without it texts that the encoder refuses are an error."""
+    parser.add_argument(
+        "--skip-unencodable",
+        action="store_true",
+        help="leave out texts that the encoder has no vector for, and count them; after --equalize",
     )
 
 
@@ -296,7 +312,15 @@ def source_fields(args: argparse.Namespace, source: str, sources: Sequence[str])
             wrong = f"--{part}-field is given {len(chosen)} times for {source}"
             raise InputError(wrong, allowed="once for each source")
         fields[f"{part}_field"] = chosen[0] if chosen else None
-    return {**fields, "metadata_fields": tuple(for_source(args.metadata_field, source, sources)) or None}
+    fields["metadata_fields"] = tuple(for_source(args.metadata_field, source, sources)) or None
+    return {**fields, "quoting": quoting_of(for_source(getattr(args, "quoting", None), source, sources))}
+
+
+def quoting_of(values: Sequence[str]) -> Quoting | None:
+    """Return the ``--quoting`` of a file, the last one given; InputError if it is unknown."""
+    for value in values:
+        require_quoting(value)
+    return "none" if values else None
 
 
 def progress_of(args: argparse.Namespace) -> Progress:

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import file_size, printable, significant, with_plain_spaces
+from mauve_core.base.formatting import file_size, plural, printable, significant, with_plain_spaces
 from mauve_core.base.progress import Paced, Progress, format_seconds
 from mauve_core.base.validation import Count, NotNegative
 from mauve_core.cli.options import progress_of, results_only, write, write_json
 from mauve_core.scoring.tables import aligned
-from mauve_core.shards.engines import plural
 from mauve_core.shards.extrapolation import Span
 from mauve_core.shards.pace import amount
 

@@ -13,7 +13,7 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.files import home
-from mauve_core.base.formatting import printable
+from mauve_core.base.formatting import plural, printable, verb
 from mauve_core.cli.options import (
     add_device_option,
     add_encoder_options,
@@ -33,7 +33,6 @@ from mauve_core.cli.options import (
 )
 from mauve_core.cli.shard_costs import ENCODING, estimated, titled
 from mauve_core.cli.sharding_output import sharded_json, sharded_table
-from mauve_core.shards.engines import plural
 from mauve_core.shards.plan import RUN_TEXTS, StoredAs
 from mauve_core.shards.result import PARTS
 
@@ -56,7 +55,17 @@ MOST_NAMED = 3
 PAGES_LEFT = "Stopped before all pages of the run were prepared: each is when you open it."
 RUN_LEFT = "Stopped before the run was stored: the same command stores it, and encodes nothing again."
 
-_NOT_IN_SHARDS = ("file", "by", "reference", "features", "normalize", "equalize", "metadata_field")
+_NOT_IN_SHARDS = (
+    "file",
+    "by",
+    "reference",
+    "features",
+    "normalize",
+    "equalize",
+    "skip_unencodable",
+    "metadata_field",
+    "quoting",
+)
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -149,7 +158,7 @@ def _run(args: argparse.Namespace) -> int:
         with results_only():
             progress(ENCODING, done, len(tasks))
             engine.run(work.folder, tasks, advance)
-    write(f"Part {args.part}: {len(tasks):,} shards are encoded.")
+    write(f"Part {args.part}: {plural(len(tasks), 'shard')} {verb(len(tasks), 'is', 'are')} encoded.")
     write(f"When all parts are: mauve-lens shard-merge --work {work.folder}")
     return 0
 

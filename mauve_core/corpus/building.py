@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.delimited import Quoting
 from mauve_core.corpus.entries import (
     Exclusion,
     filled_prompts,
@@ -36,7 +38,7 @@ from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.metadata import frame_of, is_missing, parse_cells, values_of
 from mauve_core.corpus.misreadings import failed_requests
 from mauve_core.corpus.reading import read_table
-from mauve_core.corpus.table import Table
+from mauve_core.corpus.table import Places, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,6 +52,7 @@ def read_corpus(
     prompt_field: str | None = None,
     id_field: str | None = None,
     metadata_fields: Iterable[str] | None = None,
+    quoting: Quoting | None = None,
     progress: Progress = silent,
 ) -> Corpus:
     """Read a corpus from a file, or from a folder of text files or images.
@@ -69,6 +72,9 @@ def read_corpus(
         prompts, and line numbers as ids.
     metadata_fields : iterable of str, optional
         Fields kept as metadata; default: every other field with plain values.
+    quoting : {"none"}, optional
+        "none" reads CSV and TSV files without quoting, so that quote marks belong to the texts. Default: with quoting,
+        unless the file shows that it has none, with a sentence in ``notes``.
     progress : callable
         Called as ``progress("Reading images", images done, images)``; texts take seconds and report nothing.
 
@@ -93,14 +99,15 @@ def read_corpus(
         "prompt_field": prompt_field,
         "id_field": id_field,
         "metadata_fields": metadata_fields,
+        "quoting": quoting,
     }
     named = {field: value for field, value in fields.items() if value is not None}
     return kind_at(path, text_field).read(path, name=name, fields=named, progress=progress)
 
 
-def read_texts(path: str | Path, *, name: str | None = None, **fields: Any) -> Corpus:
+def read_texts(path: str | Path, *, name: str | None = None, quoting: Quoting | None = None, **fields: Any) -> Corpus:
     """Read a corpus of texts; arguments and errors as in ``read_corpus``."""
-    return corpus_from_table(read_table(path), name=name, **fields)
+    return corpus_from_table(read_table(path, quoting), name=name, **fields)
 
 
 def corpus_from_table(
@@ -153,6 +160,7 @@ def corpus_from_table(
         fields=fields,
         generation=fields.generation,
         numbered=fields.id is None,
+        places=table.places(kept),
     )
 
 
@@ -224,6 +232,7 @@ def corpus_from_texts(
         exclusions=exclusions,
         generation=generation_field,
         numbered=ids is None,
+        places=Places("text", tuple(i + 1 for i in kept)),
     )
 
 
@@ -233,7 +242,9 @@ def _generations_of(table: Table, field: str | None, notes: list[str]) -> tuple[
         return ()
     values = table.values(field)
     names = name_generations(values if table.typed else parse_cells(values))
-    notes.append(f"{len(set(names)):,} generations were read from the field {field!r}.")
+    notes.append(
+        f"{plural(len(set(names)), 'generation')} {verb(len(set(names)), 'was', 'were')} read from the field {field!r}."
+    )
     return names
 
 

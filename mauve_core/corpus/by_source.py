@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.building import corpus_from_table
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import listing
@@ -213,7 +214,10 @@ def _name_of(value: object, table: Table, column: str, index: int) -> str:
 
 
 def _on_blank(sources: Sources, column: str) -> list[str]:
-    return [f"{sources.blank:,} rows without a value of {column!r} were left out."] if sources.blank else []
+    if not sources.blank:
+        return []
+    were = verb(sources.blank, "was", "were")
+    return [f"{plural(sources.blank, 'row')} without a value of {column!r} {were} left out."]
 
 
 def _part(table: Table, sources: Sources, column: str, name: str) -> Table:

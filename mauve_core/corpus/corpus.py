@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.summaries import short, summary
+from mauve_core.base.validation import Count, Within
 from mauve_core.corpus.entries import (
     Exclusion,
     listing,
@@ -26,9 +27,29 @@ from mauve_core.corpus.media import Media, Thumbnails, archive_beside
 from mauve_core.corpus.metadata import python_values
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
+from mauve_core.corpus.table import Places
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What is counted of all texts of a file before some of them are drawn: fewer texts hold fewer repetitions.
+
+    Attributes
+    ----------
+    n : int
+        Texts, without excluded ones.
+    repeated : int
+        Those that repeat an earlier one exactly.
+    shared : int or None
+        Those that are also among all human texts; None if nobody looked.
+    """
+
+    n: Annotated[int, Within(1, 2**53)]
+    repeated: Count
+    shared: Count | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +86,10 @@ class Corpus:
         What the items are, a name of ``mauve_core.corpus.kinds.KINDS``.
     media : Media or None
         Digests and thumbnails of items that are drawn; None for texts.
+    places : Places or None
+        Where each text stood in what was read, for messages; None if it is not known, as of a stored corpus.
+    whole : Whole or None
+        What was counted of all texts, if these were drawn from more; exclusions are those of all, too.
     """
 
     name: str
@@ -81,6 +106,8 @@ class Corpus:
     numbered: bool = False
     kind: str = TEXT
     media: Media | None = None
+    places: Places | None = None
+    whole: Whole | None = None
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -89,6 +116,8 @@ class Corpus:
             lengths["prompts"] = len(self.prompts)
         if self.media is not None:
             lengths["digests"] = len(self.media.digests)
+        if self.places is not None:
+            lengths["places"] = len(self.places.numbers)
         for what, length in lengths.items():
             if length != n:
                 raise InputError(f"Corpus {self.name!r} has {n} texts and {length} {what}", allowed="one for each text")
@@ -111,6 +140,17 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @property
+    def counted(self) -> Whole:
+        """Return what is counted of all texts, also those that were not drawn."""
+        return self.whole or Whole(len(self), len(self) - len(set(self.contents)))
+
+    def label(self, index: int) -> str:
+        """Return what a message calls a text: "line 7 (id b)", by as much as is known of it."""
+        if self.places is None:
+            return f"id {self.ids[index]}"
+        return self.places.named(index) + ("" if self.numbered else f" (id {self.ids[index]})")
 
     @property
     def contents(self) -> tuple[str, ...]:
@@ -194,6 +234,15 @@ class Corpus:
             prompts=None if self.prompts is None else tuple(self.prompts[i] for i in chosen),
             metadata=self.metadata.iloc[chosen].reset_index(drop=True),
             media=None if self.media is None else self.media.take(chosen),
+            places=None if self.places is None else self.places.take(chosen),
+            whole=None,
+        )
+
+    def drawn(self, positions: ArrayLike, shared: int | None = None) -> Corpus:
+        """Return texts that were drawn at random, as :meth:`take`, with what is counted of all of them."""
+        counted = self.counted
+        return replace(
+            self.take(positions), whole=replace(counted, shared=counted.shared if shared is None else shared)
         )
 
     def to_parquet(self, path: str | Path) -> None:
@@ -215,6 +264,7 @@ class Corpus:
             "normalized": [asdict(change) for change in self.normalized],
             "numbered": self.numbered,
             "kind": self.kind,
+            "whole": None if self.whole is None else asdict(self.whole),
         }
         digests = None if self.media is None else self.media.digests
         write_parquet(path, StoredCorpus(header, self.ids, self.texts, self.prompts, self.metadata, digests))
@@ -248,5 +298,6 @@ class Corpus:
             generation=header["generation"],
             numbered=header["numbered"],
             kind=header["kind"],
+            whole=None if header.get("whole") is None else from_json(Whole, header["whole"]),
             media=None if stored.digests is None else Media(stored.digests, Thumbnails(thumbnails)),
         )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.looks import doubt_about
 
 EMPTY = "empty or only whitespace"
@@ -17,6 +18,9 @@ EMPTY = "empty or only whitespace"
 
 FAILED = "a failed request, whose error is not null"
 """Reason of excluding an answer of a batch that holds an error."""
+
+UNENCODABLE = "without anything that the encoder has a vector for"
+"""Reason of leaving out a text that an encoder refuses."""
 
 EXAMPLES = 5
 """Maximum number of entries that a message names; the count is always complete."""
@@ -29,7 +33,8 @@ class Exclusion:
     Attributes
     ----------
     reason : str
-        "empty or only whitespace", "without the field ...", or "a failed request, whose error is not null".
+        "empty or only whitespace", "without the field ...", "a failed request, whose error is not null", or
+        ``UNENCODABLE``.
     count : int
         Number of entries, at least 1.
     examples : tuple of str
@@ -86,7 +91,11 @@ def repeats_among(names: Sequence[str], digests: Sequence[str], items: str) -> t
     if not repeats:
         return ()
     shown = ", ".join(repeats[:EXAMPLES]) + (", ..." if len(repeats) > EXAMPLES else "")
-    return (f"{len(repeats):,} of {len(names):,} {items} repeat another one exactly; they are kept: {shown}.",)
+    return (
+        f"{len(repeats):,} of {len(names):,} {items} "
+        f"{verb(len(repeats), 'repeats', 'repeat')} another one exactly; "
+        f"{verb(len(repeats), 'it is', 'they are')} kept: {shown}.",
+    )
 
 
 def require_texts(values: Sequence[Any], where: str, locate: Callable[[int], str], *, todo: str = "") -> None:
@@ -129,7 +138,7 @@ def id_problem(ids: Sequence[str | None], locations: Sequence[str]) -> str | Non
     """Return why these ids cannot name each text, or None."""
     missing = [location for entry, location in zip(ids, locations, strict=True) if entry is None]
     if missing:
-        return f"has no usable id for {len(missing):,} texts ({listing(missing)})"
+        return f"has no usable id for {plural(len(missing), 'text')} ({listing(missing)})"
     repeated = repeated_of([str(entry) for entry in ids])
     return f"holds ids that occur more than once ({listing(repeated)})" if repeated else None
 
@@ -159,7 +168,9 @@ def filled_prompts(prompts: Sequence[str | None], notes: list[str]) -> tuple[str
     """Replace missing prompts with empty ones; a note counts them."""
     missing = sum(prompt is None for prompt in prompts)
     if missing:
-        notes.append(f"{missing:,} of {len(prompts):,} texts have no prompt; an empty prompt is used for them.")
+        notes.append(
+            f"{missing:,} of {len(prompts):,} texts {verb(missing, 'has', 'have')} no prompt; an empty one is used."
+        )
     return tuple(prompt or "" for prompt in prompts)
 
 
@@ -168,5 +179,6 @@ def notes_on(texts: Sequence[str], exclusions: Sequence[Exclusion]) -> tuple[str
     notes = [*filter(None, [doubt_about(texts)]), *(f"{exclusion}." for exclusion in exclusions)]
     duplicates = len(texts) - len(set(texts))
     if duplicates:
-        notes.append(f"{duplicates:,} of {len(texts):,} texts repeat an earlier one exactly; they are kept.")
+        repeat, are = verb(duplicates, "repeats", "repeat"), verb(duplicates, "it is", "they are")
+        notes.append(f"{duplicates:,} of {len(texts):,} texts {repeat} an earlier one exactly; {are} kept.")
     return tuple(notes)

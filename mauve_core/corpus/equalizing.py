@@ -17,6 +17,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import verb
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.pairing import keys_of, prompt_names
 
@@ -41,19 +43,26 @@ def equal_draws(corpora: Mapping[str, Corpus], seed: int) -> dict[str, NDArray[n
 
 def equalized(corpora: Mapping[str, Corpus], seed: int) -> dict[str, Corpus]:
     """Return the corpora with what is drawn of each; a note says how much of a side that is."""
-    draws = equal_draws(corpora, seed)
-    return {side: drawn(corpus, draws[side], seed) for side, corpus in corpora.items()}
+    return drawn(corpora, equal_draws(corpora, seed), seed)
 
 
-def drawn(corpus: Corpus, positions: NDArray[np.int64], seed: int) -> Corpus:
-    """Return the texts at these positions, with a note unless they are all."""
+def drawn(corpora: Mapping[str, Corpus], draws: Mapping[str, NDArray[np.int64]], seed: int) -> dict[str, Corpus]:
+    """Return the texts of each side at these positions, with what is counted of all."""
+    if all(draws[side].size == len(corpus) for side, corpus in corpora.items()):
+        return dict(corpora)
+    human = frozenset(corpora[HUMAN].contents) if HUMAN in corpora else None
+    return {side: _drawn(corpus, draws[side], seed, human) for side, corpus in corpora.items()}
+
+
+def _drawn(corpus: Corpus, positions: NDArray[np.int64], seed: int, human: frozenset[str] | None) -> Corpus:
+    chosen = corpus.drawn(positions, None if human is None else sum(each in human for each in corpus.contents))
     if positions.size == len(corpus):
-        return corpus
+        return chosen
     note = (
-        f"{positions.size:,} of {len(corpus):,} texts were drawn, with seed {seed}, so that all sides have as many as "
-        "the smallest."
+        f"{positions.size:,} of {len(corpus):,} texts {verb(positions.size, 'was', 'were')} drawn, with seed {seed}, "
+        "so that all sides have as many as the smallest."
     )
-    return replace(corpus.take(positions), notes=(*corpus.notes, note))
+    return replace(chosen, notes=(*corpus.notes, note))
 
 
 def _units(names: tuple[str, ...], generations: tuple[str, ...]) -> list[Unit]:

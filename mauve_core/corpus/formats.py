@@ -9,17 +9,18 @@ Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one ob
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.formatting import plural, verb
+from mauve_core.corpus.delimited import Quoting, read_cells, require_quoting
 from mauve_core.corpus.folders import spelled_out, text_files, texts_of
 from mauve_core.corpus.inspect_logs import rows_of_archive
 from mauve_core.corpus.json_documents import (
@@ -34,11 +35,8 @@ from mauve_core.corpus.packing import PACKINGS, opened, packing_of
 from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
 from mauve_core.corpus.paths import as_row
 from mauve_core.corpus.rows import Rows, check_field_count
-from mauve_core.corpus.streams import RowsOfLines, decoded_lines, decoded_parts, refusals, require_content, unpacked
-from mauve_core.corpus.table import DELIMITERS, Table
-
-NO_NAME_WORDS = 4
-"""An only column whose name has so many words has none: its first text stands there."""
+from mauve_core.corpus.streams import decoded_lines, decoded_parts, refusals, require_content, unpacked
+from mauve_core.corpus.table import DELIMITERS, Table, blank_note
 
 SUFFIXES = {
     ".jsonl": "jsonl",
@@ -53,13 +51,15 @@ SUFFIXES = {
 """Format by suffix, in any case; one of ``PACKINGS`` may follow."""
 
 
-def read_file(path: Path) -> Table:
+def read_file(path: Path, quoting: Quoting | None = None) -> Table:
     """Read a file, or a folder of .txt files, into rows.
 
     Parameters
     ----------
     path : Path
         Its suffix decides the format, see ``SUFFIXES``.
+    quoting : {"none"}, optional
+        Of a CSV or TSV file; default: found out (:mod:`mauve_core.corpus.delimited`).
 
     Returns
     -------
@@ -72,6 +72,7 @@ def read_file(path: Path) -> Table:
     InputError
         The file is missing, empty, of unknown format, not UTF-8, damaged, or too large when unpacked.
     """
+    require_quoting(quoting)
     with refusals(path):
         if path.is_dir():
             return _read_folder(path)
@@ -84,8 +85,7 @@ def read_file(path: Path) -> Table:
         document = _read_document(path, packing) if form == "json" else None
         if document is not None:
             return document
-        with opened(path, packing) as stream:
-            table = _READERS[form](path, decoded_lines(stream, path, packed=bool(packing)))
+        table = _read_lines(path, packing, form, quoting=quoting)
     if not table.rows:
         raise InputError(f"{path} holds no rows", received="an empty file" if not table.columns else "only a header")
     return table
@@ -101,8 +101,8 @@ def first_rows(path: Path, most: int) -> Table | None:
     if form not in (*DELIMITERS, "jsonl") or not path.is_file():
         return None
     try:
-        with refusals(path), opened(path, packing) as stream:
-            table = _READERS[form](path, islice(decoded_lines(stream, path, packed=bool(packing)), most + 1))
+        with refusals(path):
+            table = _read_lines(path, packing, form, most=most + 1)
     except InputError:
         return None
     return replace(table, rows=table.rows[:most])
@@ -131,6 +131,22 @@ def _format_of(path: Path) -> tuple[str, str]:
     return SUFFIXES[suffix], packing
 
 
+def _read_lines(
+    path: Path, packing: str, form: str, *, most: int | None = None, quoting: Quoting | None = None
+) -> Table:
+    """Read a file of lines or cells; ``most`` is the number of lines that are read."""
+
+    @contextmanager
+    def lines() -> Iterator[Iterator[tuple[int, str]]]:
+        with opened(path, packing) as stream:
+            yield islice(decoded_lines(stream, path, packed=bool(packing)), most)
+
+    if form in DELIMITERS:
+        return read_cells(path, lines, form, quoting)
+    with lines() as some:
+        return _READERS[form](path, some)
+
+
 def json_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
     """Return the objects of numbered lines of a JSONL file; InputError for a line that holds none."""
     rows = Rows(path)
@@ -140,7 +156,7 @@ def json_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
             blank += 1
             continue
         rows.add(number, _json_object(line, path, number))
-    return Table(rows.kept, tuple(rows.columns), path, "jsonl", _blank_note(blank))
+    return Table(rows.kept, tuple(rows.columns), path, "jsonl", blank_note(blank))
 
 
 def _read_document(path: Path, packing: str) -> Table | None:
@@ -195,70 +211,6 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
     return row
 
 
-def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Table:
-    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
-    # Number a row that spans several lines by its first line.
-    fed = RowsOfLines(path, lines)
-    reader = csv.reader(fed, delimiter=DELIMITERS[form], strict=True)
-    header: list[str] | None = None
-    rows = Rows(path)
-    notes: list[str] = []
-    blank, begins = 0, 1
-    try:
-        for cells in reader:
-            number, begins = begins, reader.line_num + 1
-            fed.row_ends()
-            if not cells and (header is None or len(header) > 1):
-                blank += 1
-            elif header is None:
-                header = _header(cells, path, notes)
-            elif len(cells or [""]) != len(header):
-                raise InputError(
-                    f"Line {number} of {path} has {len(cells)} cells but the header has {len(header)}",
-                    allowed=f"{len(header)} cells in every row",
-                    todo="Quote any cell that holds a delimiter or a line break",
-                )
-            else:
-                rows.add(number, dict(zip(header, cells or [""], strict=True)))
-    except csv.Error as error:
-        raise InputError(
-            f"The row that begins on line {begins} of {path} is not valid {form.upper()}: {words_of(error)}",
-            allowed='a quoted cell with its inner quotes doubled: "say ""yes"""',
-        ) from error
-    return Table(rows.kept, tuple(header or ()), path, form, (*notes, *_blank_note(blank)))
-
-
-def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
-    """Return the column names; a nameless column is called by its number."""
-    check_field_count(cells, path)
-    names = [cell or f"column {location}" for location, cell in enumerate(cells, start=1)]
-    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
-    if repeated:
-        raise InputError(f"The header of {path} repeats column names: {', '.join(repeated)}", allowed="different names")
-    if len(names) == 1 and len(names[0].split()) >= NO_NAME_WORDS:
-        raise InputError(
-            f"The first line of {path} is read as the name of its only column, and looks like a text",
-            allowed="a header such as text, then a text on each line",
-            received=repr(names[0]),
-            todo="Add a header, or name the file .txt: one text per line",
-        )
-    other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
-    if other:
-        raise InputError(
-            f"The header of {path} is a single column that holds {other!r}, which looks like a different delimiter",
-            allowed="commas in .csv, tabs in .tsv",
-            received=repr(names[0]),
-        )
-    nameless = [name for name, cell in zip(names, cells, strict=True) if not cell]
-    if nameless:
-        notes.append(f"Columns without a name were named by position: {', '.join(nameless)}.")
-    return names
-
-
-def _blank_note(blank: int) -> tuple[str, ...]:
-    return (f"{blank} blank lines between rows were skipped.",) if blank else ()
-
-
 def _read_text(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
     rows = Rows(path)
     for number, line in lines:
@@ -276,7 +228,11 @@ def _read_folder(path: Path) -> Table:
     rows = Rows(path)
     for number, (name, text) in enumerate(texts_of(path, names), start=1):
         rows.add(number, {"file": spelled_out(name), "text": _without_ending(text)})
-    notes = (f"{others} other files in the folder were skipped (not .txt, or hidden).",) if others else ()
+    notes = (
+        (f"{plural(others, 'other file')} in the folder {verb(others, 'was', 'were')} skipped (not .txt, or hidden).",)
+        if others
+        else ()
+    )
     return Table(rows.kept, ("file", "text"), path, "folder", notes)
 
 
@@ -310,7 +266,5 @@ def _read_inspect_log(path: Path, packed: bool) -> Table:
 _READERS: dict[str, Callable[[Path, Iterator[tuple[int, str]]], Table]] = {
     "json": json_lines,
     "jsonl": json_lines,
-    "csv": lambda path, lines: _read_cells(path, lines, "csv"),
-    "tsv": lambda path, lines: _read_cells(path, lines, "tsv"),
     "text": _read_text,
 }

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from mauve_core.base.formatting import verb
 from mauve_core.corpus.looks import hold_text, look_like_ids, look_like_labels
 from mauve_core.corpus.paths import ANSWERED, ASSISTANTS, CHATS
 from mauve_core.corpus.table import Table
@@ -120,7 +121,7 @@ def several(table: Table, path: str) -> str:
             count = sum(isinstance(value, list) and len(value) > 1 for value in table.values(field))
             if count:
                 of = f"{count:,} of {len(table.rows):,} rows"
-                return f"{of} hold several texts in {field!r}; the first of each was read."
+                return f"{of} {verb(count, 'holds', 'hold')} several texts in {field!r}; the first of each was read."
     return ""
 
 

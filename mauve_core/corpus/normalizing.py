@@ -113,7 +113,7 @@ def _normalized(corpus: Corpus, steps: tuple[str, ...], prompts: Sequence[str]) 
     known = {change.step for change in corpus.normalized}
     new = tuple(change for change in changes if change.count or change.step not in known)
     notes = (*corpus.notes, *map(str, new))
-    whole = replace(corpus, texts=tuple(texts), notes=notes, exclusions=tuple(exclusions))
+    whole = replace(corpus, texts=tuple(texts), notes=notes, exclusions=tuple(exclusions), whole=None)
     return replace(whole.take(kept), normalized=(*corpus.normalized, *new))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import verb
 from mauve_core.base.validation import Count, Holds
 
 MOST_WORDS = 1_000_000
@@ -124,10 +125,11 @@ class Change:
 
     def __str__(self) -> str:
         if self.step == EMPTIED:
-            return f"Normalized: {self.count:,} of {self.of:,} texts were left out because nothing remained of them."
-        verb = "left out" if self.step == "duplicates" else "changed"
+            were = verb(self.count, "was", "were")
+            return f"Normalized: {self.count:,} of {self.of:,} texts {were} left out because nothing remained."
+        action = "left out" if self.step == "duplicates" else "changed"
         done = STEPS[name_of(self.step)].done.format(n=f"{number_of(self.step):,}")
-        return f"Normalized: {done} ({verb} {self.count:,} of {self.of:,} texts)."
+        return f"Normalized: {done} ({action} {self.count:,} of {self.of:,} texts)."
 
 
 def steps_of(changes: Sequence[Change] | None) -> tuple[str, ...]:

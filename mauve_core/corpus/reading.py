@@ -9,12 +9,16 @@ from __future__ import annotations
 import glob
 import os
 import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus import limits
 from mauve_core.corpus.data_sets import absolute_name, names_data_set, read_data_set
+from mauve_core.corpus.delimited import Quoting
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import read_file
@@ -27,7 +31,7 @@ WILD = re.compile(r"[*?[]")
 MOST_FILES = 10_000
 
 
-def read_table(path: str | Path) -> Table:
+def read_table(path: str | Path, quoting: Quoting | None = None) -> Table:
     """Read the rows of a file, a folder, the files of a pattern, or a data set.
 
     Parameters
@@ -35,6 +39,8 @@ def read_table(path: str | Path) -> Table:
     path : str or Path
         A file, whose suffix decides the format (``SUFFIXES``); a folder of .txt files; a pattern with ``*`` (any
         characters), ``**`` (any folders), ``?`` or ``[abc]``; or ``hf:NAME[#configuration][:split[:column]]``.
+    quoting : {"none"}, optional
+        Of CSV and TSV files, as for :func:`mauve_core.corpus.formats.read_file`.
 
     Returns
     -------
@@ -51,8 +57,8 @@ def read_table(path: str | Path) -> Table:
         return read_data_set(str(path))
     path = Path(path)
     if is_pattern(path):
-        return _read_files(path)
-    return read_file(path)
+        return _read_files(path, quoting)
+    return read_file(path, quoting)
 
 
 def is_pattern(path: Path) -> bool:
@@ -76,7 +82,7 @@ def files_of(pattern: Path) -> list[Path]:
     return files
 
 
-def _read_files(pattern: Path) -> Table:
+def _read_files(pattern: Path, quoting: Quoting | None) -> Table:
     """Read the files one after the other as one table, within the limits of one file."""
     files = files_of(pattern)
     if sum(path.stat().st_size for path in files) > limits.unpacked_bytes():
@@ -84,20 +90,42 @@ def _read_files(pattern: Path) -> Table:
     rows, parts, notes, before = Rows(pattern), [], [], 0
     names = _names(files)
     formats: dict[str, str] = {}
+    layouts: dict[str, tuple[str, ...]] = {}
     for path, name in zip(files, names, strict=True):
-        table = read_file(path)
+        table = read_file(path, quoting)
         formats.setdefault(table.format, name)
         if len(formats) > 1:
             received = " and ".join(formats.values())
             raise InputError(f"The files of {pattern} have different formats", allowed="the same", received=received)
         parts.append(Part(name, before))
+        layouts[name] = table.columns
         notes += [f"{name}: {note}" for note in table.notes]
         for number, row in table.rows:
             rows.add(before + number, row)
         before += table.rows[-1][0]
     (form,) = formats
     which = f"Texts are those of {len(files):,} {'file' if len(files) == 1 else 'files'}: {listing(names)}."
-    return Table(rows.kept, tuple(rows.columns), pattern, form, (which, *notes), tuple(parts))
+    return Table(rows.kept, tuple(rows.columns), pattern, form, (which, *_odd_columns(layouts), *notes), tuple(parts))
+
+
+def _odd_columns(layouts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Say which files lack columns of most others, whose layout is the most frequent one, and what they have instead.
+
+    Columns that only some rows of JSON have are no such columns, so one more than the others have is passed over.
+    """
+    usual = set(Counter(frozenset(columns) for columns in layouts.values()).most_common(1)[0][0])
+    odd: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for name, columns in layouts.items():
+        missing = tuple(sorted(usual.difference(columns)))
+        if missing:
+            odd.setdefault((missing, tuple(sorted(set(columns) - usual))), []).append(name)
+    for (missing, others), names in odd.items():
+        instead = f" and {verb(len(names), 'has', 'have')} {listing([repr(each) for each in others])}" if others else ""
+        yield (
+            f"{listing(names)} {verb(len(names), 'lacks', 'lack')} {plural(len(missing), 'column')} of "
+            f"{'the other files' if len(layouts) > 2 else 'the first file'}, "
+            f"{listing([repr(each) for each in missing])}{instead}."
+        )
 
 
 def _names(files: list[Path]) -> list[str]:

@@ -138,10 +138,17 @@ def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
 
 
 class RowsOfLines:
-    """Feed lines to the csv module, which takes four bytes per character of a quoted cell until it ends."""
+    """Feed lines to the csv module, which takes four bytes per character of a quoted cell until it ends.
+
+    Attributes
+    ----------
+    too_long : bool
+        Whether a row was refused because it does not end within the limits.
+    """
 
     def __init__(self, path: Path, lines: Iterator[tuple[int, str]]) -> None:
         self._path, self._lines, self._begins, self._length = path, lines, 1, 0
+        self.too_long = False
         self._longest = limits.characters() * limits.BYTES_A_CHARACTER
 
     def __iter__(self) -> Iterator[str]:
@@ -149,6 +156,7 @@ class RowsOfLines:
             self._begins = self._begins if self._length else number
             self._length += len(line)
             if self._length > self._longest or number - self._begins > limits.characters():  # each line is a character
+                self.too_long = True
                 raise limits.too_long(self._path, f"The row that begins on line {self._begins}", limits.characters())
             yield line
 

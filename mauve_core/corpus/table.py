@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
 from mauve_core.corpus.rows import Row
 
@@ -25,6 +27,36 @@ class Part(NamedTuple):
     name: str
     before: int
     """The number of its first row is 1 more than this."""
+
+
+class Places(NamedTuple):
+    """Where the texts of a corpus stood in what was read.
+
+    Attributes
+    ----------
+    word : str
+        What a row is called: "line", "row", "record".
+    numbers : tuple of int
+        That of each text's row.
+    parts : tuple of Part
+        The files, if there are several.
+    """
+
+    word: str
+    numbers: tuple[int, ...]
+    parts: tuple[Part, ...] = ()
+
+    def named(self, index: int) -> str:
+        """Return "line 7", or "line 7 of b.jsonl"."""
+        number = self.numbers[index]
+        if not self.parts:
+            return f"{self.word} {number}"
+        part = self.parts[bisect_left(self.parts, number, key=lambda part: part.before) - 1]
+        return f"{self.word} {number - part.before} of {part.name}"
+
+    def take(self, chosen: Sequence[int]) -> Places:
+        """Return those of some texts."""
+        return self._replace(numbers=tuple(self.numbers[index] for index in chosen))
 
 
 @dataclass(frozen=True)
@@ -97,12 +129,20 @@ class Table:
         number, row = self.rows[index]
         if self.format == "folder":
             return f"file {row['file']}"
-        if not self.parts:
-            return f"{self.row_word} {number}"
-        part = self.parts[bisect_left(self.parts, number, key=lambda part: part.before) - 1]
-        return f"{self.row_word} {number - part.before} of {part.name}"
+        return Places(self.row_word, (number,), self.parts).named(0)
+
+    def places(self, kept: Sequence[int]) -> Places | None:
+        """Return where the rows at some positions are; None for a folder, whose files are ids."""
+        if self.format == "folder":
+            return None
+        return Places(self.row_word, tuple(self.rows[index][0] for index in kept), self.parts)
 
     @property
     def row_word(self) -> str:
         """Return what a row is called in messages."""
         return ROW_WORDS.get(self.format, "line")
+
+
+def blank_note(blank: int) -> tuple[str, ...]:
+    """Return the note on lines without anything, if there are any."""
+    return (f"{plural(blank, 'blank line')} between rows {verb(blank, 'was', 'were')} skipped.",) if blank else ()

@@ -27,6 +27,7 @@ from mauve_core.encoders.encoder import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.encoders.keys import feature_key
+from mauve_core.encoders.tokenizing import NoFeaturesError
 
 OF_ANY, OF_NETWORKS = frozenset({"max_tokens", "with_prompt"}), frozenset({"pooling", "layer", "dtype", "revision"})
 """Settings of every encoder, and those that word vectors and servers lack."""
@@ -107,7 +108,10 @@ class TextEncoder:
 
     def encode(self, corpus: Corpus, *, store: FeatureStore | None = None, progress: Progress = silent) -> Features:
         inputs = corpus.encoder_inputs(self.config.with_prompt)
-        return self.model.encode(inputs, store=store, progress=progress)
+        try:
+            return self.model.encode(inputs, store=store, progress=progress)
+        except NoFeaturesError as error:
+            raise error.of_side(corpus.name, corpus.label) from error
 
     def key(self, corpus: Corpus) -> str:
         return feature_key(corpus.encoder_inputs(self.config.with_prompt), self.config)

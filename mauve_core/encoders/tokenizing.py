@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError, words_of
+from mauve_core.base.formatting import plural, verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.batching import TokenIds
 from mauve_core.encoders.loading import is_of_library
@@ -55,6 +56,14 @@ class NoFeaturesError(InputError):
     def wrong_after(self, before: int) -> str:
         """What was wrong, if there are so many texts before those that were encoded."""
         return _naming([before + index for index in self.indices], self._about)
+
+    def of_side(self, name: str, label: Callable[[int], str], todo: str = "") -> Self:
+        """Return the error that names the texts as those of a side, by what ``label`` says of each."""
+        named = ", ".join(map(label, self.indices[:5])) + (", ..." if len(self.indices) > 5 else "")
+        wrong = f"{self._about} {plural(len(self.indices), 'text')} of {name}: {named}"
+        error = type(self)(wrong, todo=todo or self.todo)
+        error.indices, error._about = self.indices, self._about
+        return error
 
 
 class RefusedTextsError(NoFeaturesError):
@@ -223,7 +232,8 @@ def _tokenized(
     if limit < max_tokens and cut.any():
         name = opened.identity.name
         notes += (
-            f"{name} takes at most {limit} tokens: {int(cut.sum()):,} of {len(ids):,} texts were truncated, "
+            f"{name} takes at most {limit} tokens: {int(cut.sum()):,} of {len(ids):,} texts "
+            f"{verb(int(cut.sum()), 'was', 'were')} truncated, "
             f"although max_tokens = {max_tokens} allows more",
         )
     lengths = np.array([len(row) for row in ids], dtype=np.int32)

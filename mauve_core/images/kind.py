@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words, real_items
 from mauve_core.corpus.corpus import Corpus
@@ -103,6 +104,10 @@ class ImageKind:
             require_no_fields(path, self.words.items, fields)
             table, found = None, read_images(path, progress)
         else:
+            if "quoting" in fields:
+                raise InputError(
+                    f"{path} holds {self.words.items}; quoting is for tables of texts", todo="Leave it out"
+                )
             table = open_table(where, **fields)
             found = read_place(table, progress)
         metadata, notes = frame_of(_columns(found), len(found.images), typed=True), found.notes

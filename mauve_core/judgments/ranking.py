@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import written
+from mauve_core.base.formatting import plural, verb, written
 from mauve_core.base.validation import Written
 from mauve_core.corpus import Corpus
 from mauve_core.judgments.ratings import OPTIONS, Rating, held
@@ -211,15 +211,19 @@ def _used(
     notes = []
     used = [rating for rating in of_question if rating.left in sources and rating.right in sources]
     if len(used) < len(of_question):
-        notes.append(f"{len(of_question) - len(used)} ratings of other sources were left out.")
+        left = len(of_question) - len(used)
+        notes.append(f"{plural(left, 'rating')} of other sources {verb(left, 'was', 'were')} left out.")
     if corpora is not None:
         current, gone = held(used, corpora)
         used = list(current)
         if gone:
-            notes.append(f"{gone} ratings of texts that no longer exist were left out.")
+            notes.append(
+                f"{plural(gone, 'rating')} of texts that no longer exist {verb(gone, 'was', 'were')} left out."
+            )
     slow = [rating for rating in used if rating.seconds is None or rating.seconds >= min_seconds]
     if len(slow) < len(used):
-        notes.append(f"{len(used) - len(slow)} ratings made in under {min_seconds:g} seconds were left out.")
+        left, were = len(used) - len(slow), verb(len(used) - len(slow), "was", "were")
+        notes.append(f"{plural(left, 'rating')} made in under {min_seconds:g} seconds {were} left out.")
     return slow, notes
 
 
@@ -297,7 +301,8 @@ def _reading_notes(used: Sequence[Rating], ties: int) -> list[str]:
     if ties == len(used):
         notes.append("Every answer is a tie: resampling gives only ties, so the zero-width intervals mean little.")
     elif ties > MANY_TIES * len(used):
-        notes.append(f"{ties} of {len(used)} answers are ties; the published instructions allow one in ten.")
+        are = verb(ties, "is a tie", "are ties")
+        notes.append(f"{ties} of {len(used)} answers {are}; the published instructions allow one in ten.")
     return notes
 
 

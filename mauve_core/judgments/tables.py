@@ -17,6 +17,7 @@ from typing import Any
 
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import require_plain_file
+from mauve_core.base.formatting import plural
 from mauve_core.corpus import limits, read_table
 from mauve_core.corpus.streams import RowsOfLines, decoded_lines, first_bytes, refusals
 from mauve_core.judgments.ratings import DIGEST_LENGTH, OPTIONS, QUESTIONS, Rating
@@ -128,7 +129,7 @@ def _without_repeats(ratings: Sequence[Rating], distinguishable: bool, notes: tu
     """Remove rows that repeat another in every field, if raters and prompts are named: they are one rating."""
     different = tuple(dict.fromkeys(ratings)) if distinguishable else tuple(ratings)
     repeated = len(ratings) - len(different)
-    more = (f"{repeated} rows are exact repeats of earlier ones and count once.",) if repeated else ()
+    more = (f"{plural(repeated, 'row')} exactly like an earlier one: such rows count once.",) if repeated else ()
     return different, (*notes, *more)
 
 

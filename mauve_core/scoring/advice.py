@@ -16,6 +16,7 @@ from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.precision import cost_of
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS, tenth_of_texts
 from mauve_core.scoring.result import Source
+from mauve_core.scoring.sizes import alike
 
 FEW_TEXTS = 1000
 SHORT_TEXTS = 256
@@ -31,7 +32,7 @@ TOPIC_ENCODERS = frozenset({"minilm"})
 
 def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: CompareConfig) -> tuple[str, ...]:
     """Return the warnings that apply to these sides, the human side first, and settings; the most serious first."""
-    rules = (_unequal_sizes(sources), _few(sources), _many_clusters(sources, config), _short(sources))
+    rules = (_unequal_sizes(sources, config), _few(sources), _many_clusters(sources, config), _short(sources))
     found = [
         *_doubts(corpora),
         *_same_texts(sources, corpora),
@@ -65,16 +66,17 @@ def minor_advice(sources: Sequence[Source], config: CompareConfig) -> tuple[str,
     return tuple(sentence for sentence in found if sentence)
 
 
-def _unequal_sizes(sources: Sequence[Source]) -> str:
-    if len({source.n_scored for source in sources}) == 1:
+def _unequal_sizes(sources: Sequence[Source], config: CompareConfig) -> str:
+    sizes = [source.n_scored for source in sources]
+    if alike(sizes, config.score.k or tenth_of_texts(min(sizes), min(sizes))):
         return ""
     each = {True: "", False: " in each generation"}
     words = kind_of(sources[0].kind).words
-    sizes = ", ".join(
+    named = ", ".join(
         f"{words.source(source.name)} {source.n_scored:,}{each[source.n_scored == source.n]}" for source in sources
     )
     return (
-        f"The sides differ in size ({sizes}): scores at different sizes are not comparable. Draw equal numbers of "
+        f"The sides differ in size ({named}): scores at different sizes are not comparable. Draw equal numbers of "
         f"{words.items}, on New run or with compare --equalize."
     )
 
@@ -158,9 +160,15 @@ def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> lis
 
 
 def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:
-    human = set(corpora[sources[0].name].contents)
-    shared = {s.name: sum(each in human for each in corpora[s.name].contents) for s in sources[1:]}
-    named = [f"{count:,} of {name}" for name, count in shared.items() if count]
+    human, named = set(corpora[sources[0].name].contents), []
+    for source in sources[1:]:
+        corpus = corpora[source.name]
+        whole = corpus.whole
+        if whole is not None and whole.shared is not None:
+            count, among = whole.shared, f" (of {whole.n:,} before equal numbers were drawn)"
+        else:
+            count, among = sum(each in human for each in corpus.contents), ""
+        named += [f"{count:,} of {source.name}{among}"] if count else []
     said = kind_of(sources[0].kind).words.said("Texts that also occur verbatim on the human side")
     return f"{said}: {', '.join(named)}." if named else ""
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.progress_bars import ProgressChoice, progress_for
@@ -36,7 +37,7 @@ from mauve_core.scoring.own_clustering import CLUSTERED_BY, OwnClustering, name_
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 from mauve_core.scoring.settings import Encoding, settled, with_precision
-from mauve_core.scoring.sides import checked_corpora, encode_by, encode_sides, take_features
+from mauve_core.scoring.sides import check_sides, checked_corpora, encode_by, encode_sides, take_features
 from mauve_core.scoring.streams import stream
 
 DRAWING = "drawing the map"
@@ -69,6 +70,7 @@ def compare(
     device: str = "auto",
     progress: ProgressChoice = "auto",
     draw_map: bool = True,
+    skip_unencodable: bool = False,
 ) -> Comparison:
     """Score every candidate against the human corpus.
 
@@ -109,6 +111,9 @@ def compare(
     draw_map : bool
         False leaves the map to :func:`mapped` even if ``config.projection`` asks for it: it takes longer than the
         scores.
+    skip_unencodable : bool
+        Leave out texts that the encoder refuses because it has no vector for anything in them; they are counted in the
+        notes of their side. Without it, they are an error.
 
     Raises
     ------
@@ -133,6 +138,11 @@ def compare(
         require_clustering(clustering)
     given, named = features is not None, config is not None or encoder is not None
     config, function = settled(config, encoder, encoder_name, given=given, k=k, seeds=seeds, seed=seed)
+    if skip_unencodable and (given or function is not None):
+        raise InputError(
+            "skip_unencodable is for texts that an encoder refuses, and features were given",
+            todo="Leave it out, or name an encoder",
+        )
     if config.projection and draw_map:
         require_map()
     clock = _Clock()
@@ -144,7 +154,13 @@ def compare(
     if function is not None:
         encoded, used_device = encode_by(function, corpora, progress), f"{NOTHING_ENCODED}: features of a function"
     elif features is None:
-        encoded, used_device = encode_sides(corpora, config, feature_store, device, progress)
+        encoded, used_device = encode_sides(
+            corpora, config, feature_store, device, progress, skip_unencodable=skip_unencodable
+        )
+        if skip_unencodable:
+            corpora = {name: side.corpus for name, side in encoded.items()}
+            check_sides(corpora[HUMAN], {name: corpora[name] for name in candidates}, config, None, None)
+            matched = shared_prompts(corpora)
     else:
         encoded, used_device = take_features(corpora, features, known), f"{NOTHING_ENCODED}: features were given"
     clock.lap("encoding")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -14,14 +14,21 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress
 from mauve_core.corpus import Corpus, limits
+from mauve_core.corpus.entries import EXAMPLES, UNENCODABLE, Exclusion
 from mauve_core.corpus.from_objects import Texts, corpora_of
-from mauve_core.corpus.kinds import common_kind
+from mauve_core.corpus.kinds import Encoded, ItemEncoder, common_kind, kind_of
 from mauve_core.encoders.callables import EncoderObject, encoded_by
 from mauve_core.encoders.external_features import FeaturesOrPath, checked_digest, features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.tokenizing import RefusedTextsError
 from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Source
+
+SKIP = (
+    "Add content to them; or leave them out and count them: compare --skip-unencodable, in Python skip_unencodable=True"
+)
+"""What to do about texts that the encoder refuses."""
 
 ENCODING = "Encoding sides"
 """Progress stage of an encoder that reports nothing itself."""
@@ -29,10 +36,11 @@ ENCODING = "Encoding sides"
 
 @dataclass(frozen=True)
 class EncodedSide:
-    """A side's source and its (n, d) features."""
+    """A side's source, its (n, d) features, and its n texts."""
 
     source: Source
     features: NDArray[np.floating]
+    corpus: Corpus
 
 
 def checked_corpora(
@@ -146,9 +154,19 @@ def require_room(score: ScoreConfig, sizes: Sequence[int], generations: Sequence
 
 
 def encode_sides(
-    corpora: Mapping[str, Corpus], config: CompareConfig, store: FeatureStore | None, device: str, progress: Progress
+    corpora: Mapping[str, Corpus],
+    config: CompareConfig,
+    store: FeatureStore | None,
+    device: str,
+    progress: Progress,
+    *,
+    skip_unencodable: bool = False,
 ) -> tuple[dict[str, EncodedSide], str]:
-    """Encode every side under ``config.encoder``; return the sides and the device used."""
+    """Encode every side under ``config.encoder``; return the sides and the device used.
+
+    ``skip_unencodable`` leaves out texts that the encoder refuses, and counts them; without it, they are an InputError
+    that names them.
+    """
     if config.encoder is None:
         raise InputError("No encoder was chosen")
     kind = common_kind({name: corpus.kind for name, corpus in corpora.items()})
@@ -160,13 +178,50 @@ def encode_sides(
         def tell(stage: str, done: int, total: int, name: str = name) -> None:
             progress(f"{stage} of {kind.words.source(name)}", done, total)
 
-        encoding = encoder.encode(corpus, store=store, progress=tell)
+        corpus, encoding = _encoded(name, corpus, encoder, store, tell, skip_unencodable)
         median, cut = float(np.median(encoding.lengths)) if kind.has_words else None, int(encoding.cut.sum())
         source = _source(name, corpus, encoding.key, tokens_median=median, cut=cut, notes=encoding.notes)
         require_usable(encoding.array, name=f"features of {name!r}", ids=corpus.ids)
-        encoded[name] = EncodedSide(source, encoding.array)
+        encoded[name] = EncodedSide(source, encoding.array, corpus)
         used_device = encoding.device
     return encoded, used_device
+
+
+def _encoded(
+    name: str, corpus: Corpus, encoder: ItemEncoder, store: FeatureStore | None, progress: Progress, skip: bool
+) -> tuple[Corpus, Encoded]:
+    """Encode a side; return it with its features. If ``skip``, it is without the texts that the encoder refuses."""
+    while True:
+        try:
+            encoding = encoder.encode(corpus, store=store, progress=progress)
+            zeros = np.flatnonzero(~encoding.array.any(axis=1)).tolist() if kind_of(corpus.kind).has_words else []
+            if zeros:
+                raise RefusedTextsError.of(zeros, "The encoder gives nothing but zeros for")
+            return corpus, encoding
+        except RefusedTextsError as error:
+            if not skip:
+                raise error.of_side(name, corpus.label, SKIP) from error
+            corpus = _without(name, corpus, error.indices)
+
+
+def _without(name: str, corpus: Corpus, refused: Sequence[int]) -> Corpus:
+    """Return the corpus without texts that the encoder refuses, counted as excluded."""
+    gone = set(refused)
+    kept = [index for index in range(len(corpus)) if index not in gone]
+    labels = tuple(map(corpus.label, refused[:EXAMPLES]))
+    exclusion = Exclusion(UNENCODABLE, len(gone), labels)
+    if len(kept) < MIN_TEXTS:
+        raise InputError(
+            f"The encoder refuses too many texts of {name!r}",
+            allowed=f"at least {MIN_TEXTS} that are left",
+            received=f"{len(kept)}; {exclusion}",
+        )
+    return replace(
+        corpus.take(kept),
+        notes=(*corpus.notes, f"{exclusion}."),
+        exclusions=(*corpus.exclusions, exclusion),
+        whole=corpus.whole,
+    )
 
 
 def encode_by(function: EncoderObject, corpora: Mapping[str, Corpus], progress: Progress) -> dict[str, EncodedSide]:
@@ -195,7 +250,7 @@ def take_features(
     for name, corpus in corpora.items():
         key = checked_digest(name, corpus, arrays[name])
         source = _source(name, corpus, key, tokens_median=None, cut=0) if known is None else known[name]
-        encoded[name] = EncodedSide(source, arrays[name])
+        encoded[name] = EncodedSide(source, arrays[name], corpus)
     return encoded
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural
 from mauve_core.encoders.devices import gpus_for, visible_variable
 from mauve_core.numerics.threads import usable_cores
 from mauve_core.shards.failures import Failures
@@ -261,11 +262,6 @@ class _Worker:
 def workforce(gpus: int, workers: int) -> str:
     """Say how many work at once: "2 workers", or "1 GPU and 16 workers"."""
     return f"{plural(gpus, 'GPU')} and {plural(workers, 'worker')}" if gpus else plural(workers, "worker")
-
-
-def plural(number: int, word: str) -> str:
-    """Format "1 worker" or "1,024 workers"."""
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def engine_for(choice: str, workers: int | None = None) -> Engine:

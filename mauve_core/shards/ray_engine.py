@@ -16,7 +16,8 @@ from typing import Any
 
 from mauve_core.base.errors import InputError, own_words_of
 from mauve_core.base.extras import require
-from mauve_core.shards.engines import MOST_DEATHS, RAY, Done, plural, workforce
+from mauve_core.base.formatting import plural
+from mauve_core.shards.engines import MOST_DEATHS, RAY, Done, workforce
 from mauve_core.shards.failures import Failures
 from mauve_core.shards.tasks import Task, carry_out, remaining
 

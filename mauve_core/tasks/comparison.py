@@ -18,6 +18,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus, Table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
+from mauve_core.corpus.delimited import Quoting
 from mauve_core.corpus.equalizing import drawn, equal_draws
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
@@ -49,6 +50,8 @@ class TextFile:
         A .npy file with one row per text that is kept; None encodes the texts.
     by, source : str or None
         The field that names the source of each row, and the value whose rows are read; None reads every row.
+    quoting : {"none"} or None
+        As for :func:`mauve_core.corpus.read_corpus`.
     """
 
     path: FilePath
@@ -59,6 +62,7 @@ class TextFile:
     features: FilePath | None = None
     by: str | None = None
     source: str | None = None
+    quoting: Quoting | None = None
 
     def __post_init__(self) -> None:
         if (self.by is None) != (self.source is None):
@@ -72,7 +76,7 @@ class TextFile:
         if self.by is not None and self.source is not None:
             tables = {} if tables is None else tables
             if self.path not in tables:
-                tables[self.path] = read_table(self.path)
+                tables[self.path] = read_table(self.path, self.quoting)
             parts = split_by(
                 tables[self.path],
                 self.by,
@@ -90,6 +94,7 @@ class TextFile:
             prompt_field=self.prompt_field,
             id_field=self.id_field,
             metadata_fields=self.metadata_fields,
+            quoting=self.quoting,
             progress=progress,
         )
 
@@ -111,6 +116,8 @@ class ComparisonTask(NewRunTask):
         Steps for the texts of every side, as for :func:`mauve_core.corpus.normalizing.normalize`.
     equalize : bool
         Draw equal numbers of texts from every side, with the seed of the scores (:mod:`mauve_core.corpus.equalizing`).
+    skip_unencodable : bool
+        As for :func:`mauve_core.scoring.compare.compare`; what is drawn comes first.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -122,6 +129,7 @@ class ComparisonTask(NewRunTask):
     device: NotBlank = "auto"
     normalize: tuple[str, ...] | None = None
     equalize: bool = False
+    skip_unencodable: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,6 +138,8 @@ class ComparisonTask(NewRunTask):
                 "Texts cannot be normalized if their features are given",
                 todo="Name an encoder in place of the features",
             )
+        if self.skip_unencodable and self.config.encoder is None:
+            raise InputError("Nothing is encoded, so skip_unencodable does not apply", todo="Leave it out")
         if not self.candidates:
             raise InputError("There is no candidate to compare", allowed="at least one model file")
         for name in self.candidates:
@@ -185,13 +195,14 @@ class ComparisonTask(NewRunTask):
         if self.equalize:
             seed = self.config.score.seed
             draws = equal_draws(corpora, seed)
-            corpora = {name: drawn(corpus, draws[name], seed) for name, corpus in corpora.items()}
+            corpora = drawn(corpora, draws, seed)
             features = {name: array[draws[name]] for name, array in features.items()}
         return compare_and_store(
             self.name,
             corpora,
             self.config,
             features=features or None,
+            skip_unencodable=self.skip_unencodable,
             device=self.device,
             job=job,
             progress=progress,
@@ -206,6 +217,7 @@ def compare_and_store(
     *,
     features: Mapping[str, NDArray[np.floating]] | None = None,
     known: Mapping[str, Source] | None = None,
+    skip_unencodable: bool = False,
     device: str = "auto",
     job: str | None = None,
     progress: Progress = silent,
@@ -222,7 +234,7 @@ def compare_and_store(
         By source, including ``human``.
     features : mapping of str to (n, d) array, optional
         For every source; None encodes the texts.
-    known, device : see :func:`mauve_core.scoring.compare.compare`
+    known, skip_unencodable, device : see :func:`mauve_core.scoring.compare.compare`
     job, progress, stored : see :meth:`mauve_core.tasks.base.Task.perform`
 
     Raises
@@ -231,6 +243,7 @@ def compare_and_store(
         See ``compare`` and ``RunStore.save``; finished features stay in the store and are not computed again.
     """
     from mauve_core.scoring.compare import compare
+    from mauve_core.scoring.sides import encode_sides
 
     if config.projection:
         require_map()
@@ -238,6 +251,9 @@ def compare_and_store(
     existing = None if job is None else _run_of_job(job, name, store)
     if existing is not None:
         return _completed(existing, config, stored, progress)
+    if skip_unencodable:  # the run keeps the texts that are left; compare() takes their features from the store
+        sides, _ = encode_sides(corpora, config, feature_store, device, progress, skip_unencodable=True)
+        corpora = {source: side.corpus for source, side in sides.items()}
     comparison = compare(
         corpora[HUMAN],
         {source: corpus for source, corpus in corpora.items() if source != HUMAN},

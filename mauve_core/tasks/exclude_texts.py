@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus
@@ -86,6 +87,7 @@ class ExcludeTextsTask(NewRunTask):
         corpus, encoder = run.corpora[name], run.comparison.config.encoder
         model = "given" if encoder is None else f"encoder {encoder.model}"
         whole = kind_of(corpus.kind).words.count(len(corpus))
-        gone = f"{len(corpus) - len(rows):,} of {whole} of run {run.id} are left out"
+        left_out = len(corpus) - len(rows)
+        gone = f"{left_out:,} of {whole} of run {run.id} {verb(left_out, 'is', 'are')} left out"
         note = f"{gone}; features from that run ({model})."
         return dataclasses.replace(corpus.take(rows), notes=(*corpus.notes, note))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import CompareConfig
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.base.formatting import plural
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.building import corpus_from_texts
@@ -20,7 +21,6 @@ from mauve_core.experiments.clusters_over_shards import ClustersOverAll, stored_
 from mauve_core.experiments.encoders.request import written
 from mauve_core.experiments.over_shards import ATTACHMENT, stored_over_shards
 from mauve_core.shards.encoding import feature_rows
-from mauve_core.shards.engines import plural
 from mauve_core.shards.places import name_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.metadata import python_values
 from mauve_core.encoders.tokenizing import read_texts
@@ -66,7 +67,7 @@ def cut_answers(corpus: Corpus, tokenizer: Any, name: str, text_tokens: int) -> 
     longer = sum(length > text_tokens for length in lengths)
     notes = [
         f"Texts were cut at {text_tokens:,} tokens of {name}, as the human texts were; {longer:,} of {len(corpus):,} "
-        "were longer."
+        f"{verb(longer, 'was', 'were')} longer."
     ]
     reasons = python_values(corpus.metadata[FINISH_REASON])
     short = [n for n, reason in zip(lengths, reasons, strict=True) if reason == "length" and n < text_tokens]
@@ -108,8 +109,11 @@ def _without_rest(cut: Corpus, used: list[int], prompt_tokens: int | None, text_
             f"Every text of {cut.name} is blank in its first {text_tokens} tokens", todo="Allow longer texts"
         )
     left_out = len(cut) - len(used)
-    what = f"end within their prompt of {prompt_tokens}" if prompt_tokens else f"are blank in their first {text_tokens}"
-    notes = (f"{left_out} texts that {what} tokens were left out",) if left_out else ()
+    what = (
+        f"nothing after {prompt_tokens} tokens of prompt" if prompt_tokens else f"only blanks in {text_tokens} tokens"
+    )
+    were = verb(left_out, "was", "were")
+    notes = (f"{plural(left_out, 'text')} with {what} {were} left out",) if left_out else ()
     return dataclasses.replace(cut, notes=(*cut.notes, *notes)).take(used)
 
 

@@ -142,6 +142,24 @@ def test_texts_and_their_number_count() -> None:
     assert str(only(encoded(), other)) == "Texts per candidate: 5, 6 and 6, 50"
 
 
+def test_sizes_so_close_that_no_score_moves_do_not_count() -> None:
+    def sized(n: int, k: int, own_k: int | None = None) -> Comparison:
+        comparison = with_score(k=own_k)
+        (first, *_) = comparison.candidates
+        parts = tuple(Partition(p.kind, p.seed, k, p.objective, p.labels) for p in first.partitions)
+        source = dataclasses.replace(first.source, n=n)
+        return dataclasses.replace(
+            comparison, candidates=(dataclasses.replace(first, source=source, partitions=parts),)
+        )
+
+    found = differences(sized(994, 99), sized(1000, 100))
+    assert [(each.setting, each.counts) for each in found] == [("Texts per candidate", False), ("Clusters k", False)]
+    require_comparable(sized(994, 99), sized(1000, 100))
+    assert all(each.counts for each in differences(sized(900, 90), sized(1000, 100)))
+    chosen = differences(sized(994, 99, 99), sized(1000, 100, 100))
+    assert [each.counts for each in chosen if each.setting == "Clusters k"] == [True]
+
+
 def test_normalization_counts_even_if_the_human_texts_stayed() -> None:
     other = with_human(encoded(), normalized=(Change("quotes", 0, 7), Change("words:9", 0, 7)))
     found = only(encoded(), other)

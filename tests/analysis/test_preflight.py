@@ -17,6 +17,7 @@ from mauve_core.analysis.preflight import LEAST_EFFECT, LEVEL, Preflight, headli
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.corpus.equalizing import equalized
 from tests.planted_formats import FOLLOWS, N, corpus, planted, prompts, texts
 
 pytestmark = pytest.mark.integration
@@ -126,8 +127,19 @@ def test_repetitions_are_counted_among_equally_many_texts() -> None:
     pool, rng = texts(40, 5), np.random.default_rng(1)
     both = {HUMAN: raw("human", rng.choice(pool, 2000).tolist()), "model": raw("model", rng.choice(pool, 40).tolist())}
     (row,) = (row for row in preflight(both).rows if row.kind == "duplicates")
-    assert (row.human_n, row.candidate_n) == (40, 40)
+    assert (row.human_n, row.candidate_n) == (2000, 40), "what is told of a file is counted in all of it"
+    assert row.human_value == pytest.approx(1960 / 2000)
     assert not row.flagged
+
+
+def test_shares_of_a_file_are_those_before_texts_were_drawn() -> None:
+    pool = texts(120, 5)
+    both = equalized({HUMAN: corpus("human", texts(120, 6)), "model": raw("model", pool * 2)}, seed=0)
+    for sides_of_run in (both, {HUMAN: both[HUMAN], "model": raw("model", pool * 2)}):
+        (row,) = (row for row in preflight(sides_of_run).rows if row.kind == "duplicates")
+        assert (row.human_n, row.candidate_n, row.candidate_value) == (120, 240, 0.5)
+        assert row.flagged
+        assert "in equally many texts" in to_text(Preflight((row,)))
 
 
 def test_prompts_of_another_side_serve_by_id() -> None:

@@ -58,7 +58,7 @@ def test_values_may_be_numbers_or_missing(tmp_path: Path) -> None:
     parts = split_by(read_table(path), "t")
     assert {name: part.texts for name, part in parts.items()} == {"0.5": ("one x",), "1": ("two x", "four x")}
     assert parts["1"].ids == ("1", "2")
-    assert "1 rows without a value of 't' were left out." in parts["1"].notes
+    assert "1 row without a value of 't' was left out." in parts["1"].notes
 
 
 def test_a_dotted_path_names_sources(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.corpus.corpus import Whole
 from mauve_core.corpus.equalizing import equal_draws, equalized
 from mauve_core.store import RunStore
 
@@ -27,13 +28,25 @@ def test_sides_get_the_size_of_the_smallest() -> None:
     corpora = {"human": side("human", ids(100)), "a": side("a", ids(40)), "b": side("b", ids(60, 1000))}
     drawn = equalized(corpora, seed=0)
     assert {name: len(corpus) for name, corpus in drawn.items()} == {"human": 40, "a": 40, "b": 40}
-    assert drawn["a"] is corpora["a"]
+    assert drawn["a"].digest == corpora["a"].digest
+    assert equalized(dict.fromkeys(("human", "a"), corpora["a"]), seed=0)["a"] is corpora["a"]
     assert drawn["human"].notes[-1] == (
         "40 of 100 texts were drawn, with seed 0, so that all sides have as many as the smallest."
     )
     for name, corpus in drawn.items():  # in their order, each with its own text
         assert list(corpus.ids) == [own for own in corpora[name].ids if own in set(corpus.ids)]
         assert corpus.texts == tuple(f"{name} says {own}" for own in corpus.ids)
+
+
+def test_what_is_counted_of_a_file_is_that_of_all_its_texts(tmp_path: Path) -> None:
+    human = side("human", ids(100))
+    copies = corpus_from_texts([*human.texts, *human.texts], name="m")
+    drawn = equalized({"human": human, "m": copies, "few": side("few", ids(30))}, seed=0)
+    assert drawn["m"].whole == drawn["m"].counted == Whole(200, 100, 200)
+    assert drawn["few"].whole == Whole(30, 0, 0)
+    drawn["m"].to_parquet(tmp_path / "m.parquet")
+    assert Corpus.from_parquet(tmp_path / "m.parquet").whole == Whole(200, 100, 200)
+    assert drawn["m"].take([0, 1]).whole is None
 
 
 def test_texts_of_one_prompt_are_drawn_together() -> None:

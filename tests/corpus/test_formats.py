@@ -181,7 +181,7 @@ def test_blank_lines_are_passed_over_and_counted() -> None:
     assert table.notes == ("2 blank lines between rows were skipped.",)
     table = table_of(b"text,id\na,1\n\nb,2\n", "a.csv")
     assert [number for number, _ in table.rows] == [2, 4]
-    assert table.notes == ("1 blank lines between rows were skipped.",)
+    assert table.notes == ("1 blank line between rows was skipped.",)
 
 
 def test_a_blank_line_in_a_csv_of_one_column_is_an_empty_text() -> None:
@@ -314,9 +314,9 @@ def test_a_whole_surrogate_pair_is_fine() -> None:
     ("data", "fragments"),
     [
         (b'text,id\n"a\nb",1\nc,2,3\n', ("Line 4 of", "3 cells but the header has 2")),
-        (b"text,id\na,1\nb\n", ("Line 3 of", "1 cells but the header has 2")),
-        (b'text,id\na,1\n"b,2\nc,3\n', ("begins on line 3", "unexpected end of data")),
-        (b'text,id\n"a"b,1\n', ("begins on line 2", "doubled")),
+        (b"text,id\na,1\nb\n", ("Line 3 of", "1 cell but the header has 2")),
+        (b'text,id\na,1\n"b,2\nc\n', ("begins on line 3", "unexpected end of data")),
+        (b'text,id\n"a"b,1,2\n', ("begins on line 2", "doubled", "--quoting none")),
         (b"text,id\ra,1\rb,2", ("begins on line 1",)),
         (b"text,text\na,b\n", ("repeats column names: text",)),
         (b"id;text\n1;a\n", ("looks like a different delimiter", "';'")),

@@ -138,7 +138,7 @@ def test_both_sides_count_what_changed() -> None:
         ("repeats an earlier text", 1, ("2",)),
     ]
     assert "Normalized: white space at both ends was removed (changed 2 of 3 texts)." in done[HUMAN].notes
-    assert "Normalized: 1 of 4 texts were left out because nothing remained of them." in done["m"].notes
+    assert "Normalized: 1 of 4 texts was left out because nothing remained." in done["m"].notes
     assert corpora["m"].texts[0] == "one\ntwo", "what is given stays"
 
 

@@ -65,6 +65,20 @@ def test_errors_name_the_line_of_the_file(shards: Path) -> None:
     assert "part-1.jsonl: 2 blank lines between rows were skipped." in table.notes
 
 
+def test_a_file_with_other_columns_is_named(shards: Path) -> None:
+    (shards / "part-1.jsonl").write_text('{"id": "x", "output": "Named otherwise."}\n')
+    shard(shards / "part-2.jsonl", range(16, N), seed=3)  # one more is no other name
+    expected = "part-1.jsonl lacks 1 column of the other files, 'text' and has 'output'."
+    assert read_table(shards / "part-*.jsonl").notes[1:] == (expected,)
+    assert expected in read_corpus(shards / "part-*.jsonl", text_field="text").notes
+    for name, header in (("a", "id,text"), ("b", "key,answer"), ("c", "id")):
+        (shards / f"{name}.csv").write_text(f"{header}\n{','.join('1' * (header.count(',') + 1))}\n")
+    assert read_table(shards / "[ab].csv").notes[1:] == (
+        "b.csv lacks 2 columns of the first file, 'id', 'text' and has 'answer', 'key'.",
+    )
+    assert read_table(shards / "[ac].csv").notes[1:] == ("c.csv lacks 1 column of the first file, 'text'.",)
+
+
 def test_texts_without_ids_are_numbered_through(tmp_path: Path) -> None:
     for part in range(2):
         (tmp_path / f"{part}.txt").write_text("".join(text(i) + "\n" for i in range(12 * part, 12 * part + 12)))

@@ -90,7 +90,7 @@ def test_three_texts_make_a_ring_and_a_text_alone_stays():
     assert sorted(text[0] for text in result.texts[:3]) == ["A", "B", "C"]
     assert result.changed.tolist() == [True, True, True, False]
     assert result.notes == (
-        "1 of 4 chosen texts are unchanged: texts with one sentence, alone in having more, or with equal first halves.",
+        "1 of 4 chosen texts is unchanged: texts with one sentence, alone in having more, or with equal first halves.",
     )
     alone = perturb(given_texts[2:], [*"ab"], parse_perturbation("swap-halves"), seed=3)
     assert alone.texts == given_texts[2:]
@@ -102,7 +102,7 @@ def test_what_stayed_is_counted():
     assert result.texts == ("cat", "No article", "The", "a an")
     assert result.changed.tolist() == [True, False, False, False]
     assert result.notes == (
-        "1 of 4 chosen texts are unchanged: texts without an article to drop.",
+        "1 of 4 chosen texts is unchanged: texts without an article to drop.",
         "2 of 4 chosen texts are unchanged: nothing would have been left of them.",
     )
     assert perturb(["x"], ["a"], CONTROL, seed=0).notes == ()

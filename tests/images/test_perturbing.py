@@ -74,7 +74,7 @@ def test_images_that_stay_as_they_are_are_counted(corpus: Corpus) -> None:
         image.convert("L").save(Path(corpus.origin) / corpus.ids[3])
     found = perturb(read_corpus(corpus.origin), parse_perturbation("gray"), seed=0)
     assert found.changed.tolist() == [index != 3 for index in range(len(corpus))]
-    assert found.notes == ("1 of 12 chosen images are unchanged: images without color.",)
+    assert found.notes == ("1 of 12 chosen images is unchanged: images without color.",)
 
 
 @pytest.mark.parametrize("spec", ["noise-25", "crop-0.5", "hue-90"])

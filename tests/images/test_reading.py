@@ -99,7 +99,7 @@ def test_repeats_conversions_and_other_files_are_counted(folder: Path, place: st
     (folder / ".hidden.png").write_bytes(b"")
     found = read_images(PLACES[place](folder))
     assert names(found) == sorted([*GOOD, "copy.png", "gray.png"])
-    assert "1 of 6 images repeat another one exactly; they are kept: copy.png is b/1.png." in found.notes
+    assert "1 of 6 images repeats another one exactly; it is kept: copy.png is b/1.png." in found.notes
     assert "1 of 6 images are gray." in found.notes
     assert "Files of other kinds are not read: 1 .csv." in found.notes
 

@@ -153,7 +153,7 @@ class TestMatching:
         }
         plan = pair_plan(corpora, rater="ann", min_words=3)
         assert [pair.prompt_id for pair in shown(plan)] == ["1"]
-        assert "1 texts of fewer than 3 words were left out." in plan.notes
+        assert "1 text of fewer than 3 words was left out." in plan.notes
 
     def test_without_the_human_side(self):
         plan = pair_plan(make_corpora(NAMES), rater="ann", include_human=False)

@@ -101,7 +101,7 @@ class TestRank:
         ranking = rank(ratings, "ab", "sensible", min_seconds=25)
         assert (ranking.n, ranking.excluded) == (6, 5)
         assert "4 ratings of other sources were left out." in ranking.notes
-        assert "1 ratings made in under 25 seconds were left out." in ranking.notes
+        assert "1 rating made in under 25 seconds was left out." in ranking.notes
 
     def test_ratings_of_texts_that_are_gone_are_left_out(self):
         corpora = make_corpora()

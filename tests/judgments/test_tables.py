@@ -193,7 +193,7 @@ class TestAnyTable:
             "3",
             4,
         )
-        assert notes == ("1 rows are exact repeats of earlier ones and count once.",)
+        assert notes == ("1 row exactly like an earlier one: such rows count once.",)
 
     def test_an_exported_file_is_such_a_table(self, tmp_path: Path):
         path = tmp_path / "ratings.csv"

@@ -67,7 +67,7 @@ def test_the_others_are_counted_by_reason(corpus: Corpus) -> None:
         "impossible valence": ("line 6: 'CC(C)(C)(C)C'",),
     }
     assert "2 of 4 SMILES were rewritten in canonical form." in corpus.notes
-    assert "1 of 4 molecules repeat another one exactly; they are kept: 8 is ethanol." in corpus.notes
+    assert "1 of 4 molecules repeats another one exactly; it is kept: 8 is ethanol." in corpus.notes
 
 
 @pytest.mark.parametrize(("longer", "n"), [(0, 2), (1, 1)])

@@ -119,7 +119,7 @@ def test_texts_are_read_up_to_a_limit_and_those_cut_are_counted():
     np.testing.assert_array_equal(cut.kernel, beginnings.kernel)
     longer = [len(text) > 31 for text in texts]
     assert cut.cut.tolist() == longer
-    assert cut.notes == (f"{sum(longer)} of 6 texts are longer than 31 tokens and were truncated",)
+    assert cut.notes == (f"{sum(longer)} of 6 texts truncated at 31 tokens",)
     assert beginnings.notes == ()
     assert ngram_gram(texts, 3, max_tokens=31).notes == cut.notes
 

@@ -8,6 +8,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus.equalizing import equalized
 from mauve_core.scoring.advice import advice, minor_advice
 from mauve_core.scoring.result import Source
 
@@ -34,7 +35,7 @@ def test_good_inputs_need_no_advice():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"n": N + 1}, "differ in size (human 1,000, m 1,001)"),
+        ({"n": N + 51}, "differ in size (human 1,000, m 1,051)"),
         ({"tokens_median": 255.0}, "median of 255 tokens"),
         ({"cut": 7}, "7 of 1000 of m"),
     ],
@@ -42,6 +43,24 @@ def test_good_inputs_need_no_advice():
 def test_each_side_is_looked_at(changes, words):
     (found,) = advice((side(HUMAN), side("m", **changes)), CORPORA, CONFIG)
     assert words in found
+
+
+@pytest.mark.parametrize(
+    ("n", "other", "k", "close"),
+    [
+        (1000, 999, None, True),
+        (1000, 1050, None, True),
+        (1000, 1050, 200, False),
+        (60_000, 60_360, None, True),
+        (60_000, 60_480, None, False),
+        (120, 137, None, True),
+        (120, 138, None, False),
+    ],
+)
+def test_sizes_are_close_where_a_score_moves_by_a_tenth_of_half_its_interval(n, other, k, close):
+    config = dataclasses.replace(CONFIG, score=ScoreConfig(k=k))
+    found = advice((side(HUMAN, n=n), side("m", n=other)), CORPORA, config)
+    assert any("differ in size" in sentence for sentence in found) is not close
 
 
 def test_settings_are_looked_at():
@@ -74,10 +93,18 @@ def test_few_texts_and_texts_of_both_sides():
     assert "4 of m" in second
 
 
+def test_verbatim_texts_are_counted_before_equal_numbers_are_drawn():
+    human = corpus_from_texts([f"text {i}" for i in range(200)], name=HUMAN)
+    copies = corpus_from_texts(human.texts[:40], name="m", ids=[f"m{i}" for i in range(40)])
+    drawn = equalized({HUMAN: human, "m": copies}, seed=0)
+    found = advice((side(HUMAN), side("m")), drawn, CONFIG)
+    assert "40 of m (of 40 before equal numbers were drawn)" in " ".join(found)
+
+
 def test_sides_of_the_same_texts_in_any_order_are_said_first():
     turned = corpus_from_texts(CORPORA["m"].texts[::-1], name="n", prompts=["one "] * 4)
     corpora = {HUMAN: CORPORA[HUMAN], "m": CORPORA["m"], "n": turned}
-    found = advice((side(HUMAN), side("m", n=N + 1), side("n")), corpora, CONFIG)
+    found = advice((side(HUMAN), side("m", n=2 * N), side("n")), corpora, CONFIG)
     assert found[0] == "m and n hold the same texts, so their score is meaningless: was one file given twice?"
     assert "differ in size" in found[1]
 
@@ -92,7 +119,7 @@ def test_sides_of_the_same_texts_in_any_order_are_said_first():
 )
 def test_texts_that_are_none_are_said_first(texts, words):
     corpora = {HUMAN: CORPORA[HUMAN], "m": corpus_from_texts(texts, name="m")}
-    found = advice((side(HUMAN), side("m", n=N + 1)), corpora, CONFIG)
+    found = advice((side(HUMAN), side("m", n=2 * N)), corpora, CONFIG)
     assert found[0].startswith("m: ")
     assert words in found[0]
     assert found[0].endswith("was the right field read?")
@@ -116,7 +143,7 @@ def test_prompts_that_run_into_their_texts_matter_only_when_they_are_encoded():
         ((side(HUMAN), side("m", cut=7)), CONFIG, True),
         ((side(HUMAN), side("m")), dataclasses.replace(CONFIG, score=ScoreConfig(seeds=1)), True),
         ((side(HUMAN), side("m")), dataclasses.replace(CONFIG, encoder=EncoderConfig("minilm")), True),
-        ((side(HUMAN), side("m", n=N + 1)), CONFIG, False),
+        ((side(HUMAN), side("m", n=2 * N)), CONFIG, False),
         ((side(HUMAN), side("m")), dataclasses.replace(CONFIG, score=ScoreConfig(k=201)), False),
     ],
 )

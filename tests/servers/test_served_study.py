@@ -160,7 +160,7 @@ def test_an_answer_that_is_blank_where_it_is_cut_is_left_out_and_counted(task: S
     assert "t7" not in run.corpora["greedy"].ids
     assert len(run.corpora["greedy"]) == N - 1
     notes = run.comparison.candidates[0].source.notes
-    assert f"1 texts that are blank in their first {MOST} tokens were left out" in notes
+    assert f"1 text with only blanks in {MOST} tokens was left out" in notes
 
 
 # What is stored

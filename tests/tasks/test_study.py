@@ -92,7 +92,7 @@ def test_texts_that_are_all_prompt_are_left_out_and_counted(loaded):
     corpus = corpus_from_texts(["short", SENTENCES[0]], name=HUMAN)
     cut = cut_texts(corpus, loaded.tokenizer, 10, 8)
     assert (len(cut), cut.ids) == (1, corpus.ids[1:])
-    assert any("1 texts that end within their prompt" in note for note in cut.notes)
+    assert any("1 text with nothing after" in note for note in cut.notes)
     with pytest.raises(InputError, match="Every text ends within"):
         cut_texts(corpus.take([0]), loaded.tokenizer, 10, 8)
     with pytest.raises(InputError, match="have no prompts"):

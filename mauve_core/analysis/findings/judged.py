@@ -21,6 +21,7 @@ from mauve_core.analysis.findings.asking import ChatModel, Question, json_of
 from mauve_core.analysis.findings.sides import Sides
 from mauve_core.analysis.findings.statements import Agreement, Statement
 from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.decoding.served import CHARACTERS_A_TOKEN, ServerOptions
 from mauve_core.numerics.statistics.agreement import cohen_kappa
@@ -143,7 +144,8 @@ class Judge:
             (table[once],) = self._answers(sides, once, [conditions[index] for index in kept], model, rng)
         unknown = int(np.isnan(table[:, 0]).sum())
         if unknown:
-            self.tell(f"{unknown:,} texts have no usable judgment and count as ones that meet no condition")
+            has = verb(unknown, "has", "have")
+            self.tell(f"{plural(unknown, 'text')} {has} no usable judgment: counted as meeting no condition")
         for index, answers in zip(kept, table.T, strict=True):
             condition = conditions[index]
             more, less = (f"writes {amount} texts that {condition}" for amount in ("more", "fewer"))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.perturbations.dropping import SECONDS
@@ -110,7 +111,8 @@ def about_unchanged(perturbation: Perturbation, chosen: int, unchanged: int) -> 
     if not unchanged:
         return ""
     kind = perturbation.kind
-    return f"{unchanged:,} of {chosen:,} chosen {kind.items} are unchanged: {kind.items} {kind.unchanged}."
+    are = verb(unchanged, "is", "are")
+    return f"{unchanged:,} of {chosen:,} chosen {kind.items} {are} unchanged: {kind.items} {kind.unchanged}."
 
 
 def _changed(change: Change[str], text: str, text_id: str, perturbation: Perturbation, seed: int) -> str:
@@ -155,7 +157,8 @@ def _notes(
     among = int(chosen.sum())
     notes = [about_unchanged(perturbation, among, int((chosen & ~changed).sum()) - emptied)]
     if emptied:
-        notes.append(f"{emptied:,} of {among:,} chosen texts are unchanged: nothing would have been left of them.")
+        are = verb(emptied, "is", "are")
+        notes.append(f"{emptied:,} of {among:,} chosen texts {are} unchanged: nothing would have been left of them.")
     return tuple(filter(None, notes))
 
 

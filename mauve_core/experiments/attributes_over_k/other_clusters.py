@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.normalizing import normalize
@@ -220,4 +221,5 @@ def _overlap(run: Run, other: OtherTexts, sources: Sequence[str]) -> list[str]:
     shared = sum(text in own for text in other.corpus.texts)
     if not shared:
         return []
-    return [f"{shared:,} of the {len(other.corpus):,} texts of {other.title} are among the texts looked at."]
+    are = verb(shared, "is", "are")
+    return [f"{shared:,} of the {len(other.corpus):,} texts of {other.title} {are} among the texts looked at."]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import identify
 from mauve_core.encoders.models import load_tokenizer
@@ -101,7 +102,8 @@ def log_likelihoods(
     count = int(losses.cut.sum())
     if count:
         raise InputError(
-            f"{count:,} of {len(texts.texts):,} texts of {texts.name!r} are longer than {model} can read",
+            f"{count:,} of {len(texts.texts):,} texts of {texts.name!r} "
+            f"{verb(count, 'is', 'are')} longer than {model} can read",
             allowed="texts that both models read to their end",
             todo="Use a model that reads more tokens, or cut the texts and compare them again",
         )

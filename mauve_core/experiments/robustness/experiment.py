@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation
 from mauve_core.corpus.perturbations import CONTROL, Perturbation
@@ -289,8 +290,8 @@ def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[
     cut = next(source.cut for source in work.run.comparison.sources if source.name == work.source)
     if cut and treated:
         notes.append(
-            f"{cut:,} texts of {work.source} are longer than the encoder's limit. They are perturbed whole and then "
-            "cut, so words from beyond the cut may move in."
+            f"{plural(cut, 'text')} of {work.source} {verb(cut, 'is', 'are')} longer than the encoder's limit. Such "
+            "texts are perturbed whole and then cut, so words from beyond the cut may move in."
         )
     return tuple(filter(None, notes))
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.array_files import load_array
 from mauve_core.base.files import home, remove, storage_errors, write_array
+from mauve_core.base.formatting import verb
 from mauve_core.encoders.feature_store import DamagedEntryWarning
 
 Computed = tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]
@@ -52,7 +53,11 @@ class Positions:
     def note(self) -> str:
         """A note if texts were truncated, else empty."""
         count = int(self.cut.sum())
-        return f"{count:,} of {len(self.cut):,} texts were cut at the scorer's limit" if count else ""
+        return (
+            f"{count:,} of {len(self.cut):,} texts {verb(count, 'was', 'were')} cut at the scorer's limit"
+            if count
+            else ""
+        )
 
     def of_texts(self, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
         """Numbers for the tokens of the texts at ``rows``; None takes all."""

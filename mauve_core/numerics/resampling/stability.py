@@ -29,6 +29,7 @@ from scipy.special import ndtri
 from scipy.stats import false_discovery_control
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.numerics import _checks
 from mauve_core.numerics.resampling.permutation import block_codes, child_generator, draw_sides, notes_on_fixed_texts
 
@@ -151,7 +152,9 @@ def cluster_stability(
     p = np.where(filled, (1 + far) / (1 + permutations), 1.0)
     sd = _sd(kernel @ member, sides, np.arange(sides.size) if blocks is None else codes)
     if not filled.all():
-        notes += (f"{int((~filled).sum())} clusters hold no text of either side, so they cannot be assessed",)
+        empty = int((~filled).sum())
+        hold = verb(empty, "holds", "hold")
+        notes += (f"{plural(empty, 'cluster')} {hold} no text of either side and cannot be assessed",)
     return _judged(by_partition, sd, p, filled, permutations, notes)
 
 

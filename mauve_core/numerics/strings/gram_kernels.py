@@ -311,7 +311,7 @@ def _read(texts: Sequence[ArrayLike], max_tokens: int | None, least: int) -> tup
 def _notes(cut: NDArray[np.bool_], max_tokens: int | None) -> tuple[str, ...]:
     if not cut.any():
         return ()
-    return (f"{int(cut.sum())} of {cut.size} texts are longer than {max_tokens} tokens and were truncated",)
+    return (f"{int(cut.sum())} of {cut.size} texts truncated at {max_tokens} tokens",)
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

@@ -28,7 +28,7 @@ def test_an_entry_is_read_back_as_it_was(tmp_path):
         assert positions.owner.tolist() == [0, 0, 1]
         assert positions.values.tolist() == [[1.0], [2.0], [3.0]]
         assert positions.of_texts(np.array([1])).tolist() == [[3.0]]
-        assert positions.note == "1 of 2 texts were cut at the scorer's limit"
+        assert positions.note == "1 of 2 texts was cut at the scorer's limit"
 
 
 @pytest.mark.parametrize("content", [b"", b"no array", None])

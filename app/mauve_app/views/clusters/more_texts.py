@@ -13,10 +13,10 @@ from mauve_app.caching.by_run import kept_by_run, run_stamp
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.server import access
+from mauve_core.base.formatting import plural
 from mauve_core.experiments.clusters_over_shards import MOST_READ, CandidateOverAll, ClusterOverAll, SideOverAll
 from mauve_core.experiments.more_texts import find_work, may_have_more
 from mauve_core.shards.collecting import KeptText
-from mauve_core.shards.engines import plural
 from mauve_core.shards.keepsakes import Rows
 from mauve_core.shards.plan import Work
 from mauve_core.shards.reading import rows_of_cluster, texts_of_rows

@@ -20,6 +20,7 @@ from mauve_app.views.clusters import more_texts
 from mauve_app.views.clusters.more_texts import More
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import plural
 from mauve_core.experiments.cluster_shares import (
     ABOUT,
     ABOUT_PHRASES,
@@ -40,7 +41,6 @@ from mauve_core.experiments.over_shards import is_sample, missing_sentence, stor
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
 from mauve_core.shards.collecting import KeptText
-from mauve_core.shards.engines import plural
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 from mauve_core.store.folder import ATTACHED

@@ -28,6 +28,8 @@ from mauve_app.views.new_run import format_panel
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.kinds import KINDS, TEXT, Kind, common_kind, kind_of
+from mauve_core.numerics.kmeans.clustering import tenth_of_texts
+from mauve_core.scoring.sizes import alike
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.recompare import changed
@@ -184,9 +186,9 @@ def _with_prompt(place: DeltaGenerator, files: Sequence[ReadFile]) -> bool:
 
 
 def _equalize(files: Sequence[ReadFile], kind: Kind) -> bool:
-    """Whether to draw equal numbers of items, which is asked only if the sides differ in size."""
+    """Whether to draw equal numbers of items, which is asked only if the sides differ too much in size."""
     sizes = {file.look.scored for file in files}
-    if len(sizes) < 2:
+    if not sizes or alike(sizes, tenth_of_texts(min(sizes), min(sizes))):
         return False
     return st.toggle(
         kind.words.said(f"Draw {min(sizes):,} texts of every side"),
