@@ -14,7 +14,7 @@ from typing import Any
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.generations import GENERATION, name_generations
-from mauve_core.corpus.layouts import Found, Unfinished, known_texts, several
+from mauve_core.corpus.layouts import REASONING, Found, Unfinished, known_texts, several
 from mauve_core.corpus.looks import are_blank, hold_text, look_like_ids, look_like_labels, look_like_prose, repeat
 from mauve_core.corpus.metadata import is_plain, parse_cells
 from mauve_core.corpus.misreadings import require_generated, require_one_speaker
@@ -39,13 +39,13 @@ SIDE_NAMES = frozenset(
     {
         "id", "uid", "uuid", "guid", "key", "hash", "url", "uri", "link", "path", "file", "title", "headline", "name",
         "author", "date", "time", "timestamp", "category", "label", "class", "topic", "source", "system", "model",
-        "generator", "dataset", "split", "language", "lang", *PROMPT_NAMES,
+        "generator", "dataset", "split", "language", "lang", *PROMPT_NAMES, *REASONING,
     }
 )  # fmt: skip
 """Names of fields that accompany a text; such a field is the text only if there is no other."""
 
 FILLERS = frozenset({"text", "content", "body", "string"})
-FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES})
+FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES, *REASONING})
 """``prompt_text`` is a prompt and ``title_text`` a title, while ``model_text`` and ``human_text`` are texts."""
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -203,9 +203,10 @@ def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], 
 
 
 def _inner_texts(table: Table, unfinished: list[Unfinished]) -> list[str]:
-    """Return paths to texts in an unknown layout, except unfinished conversations."""
+    """Return paths to texts in an unknown layout, except unfinished conversations and what stands beside texts."""
     begins = tuple(f"{chat.field}." for chat in unfinished)
-    paths = (path for path in table.inner_fields if not path.startswith(begins))
+    names = {path: _last_name(path) for path in table.inner_fields if not path.startswith(begins)}
+    paths = (path for path, name in names.items() if not _stands_beside(name))
     return [path for path in paths if hold_text(values := table.values(path)) and look_like_prose(values)]
 
 
@@ -257,9 +258,13 @@ def _no_choice(table: Table, meant: list[str]) -> InputError:
 
 def _no_answer(table: Table, chats: list[Unfinished]) -> InputError:
     if len(chats) > 1:
-        return _no_choice(table, [chat.found.text if chat.found else chat.text for chat in chats])
-    wrong = f"The conversations in the field {chats[0].field!r} of {table.path} hold no text of an assistant"
-    return InputError(wrong, todo=f"{NAME_IT}; {chats[0].text!r} reads the last messages, whoever wrote them")
+        return _no_choice(table, [path for chat in chats if (path := chat.found.text if chat.found else chat.text)])
+    field, last = chats[0].field, chats[0].text
+    inner = [path for path in table.inner_fields if path.startswith(f"{field}.")]
+    wrong = f"The conversations in the field {field!r} of {table.path} hold no text of an assistant"
+    if last is not None:
+        return InputError(wrong, todo=f"{NAME_IT}; {last!r} reads the last messages, whoever wrote them")
+    return InputError(wrong, received=f"texts in {listing([*map(repr, inner)]) or 'none'}", todo=NAME_IT)
 
 
 def _guess_prompt(
@@ -268,7 +273,7 @@ def _guess_prompt(
     """Return the prompt field, if any, and how it was found."""
     for found in (*known, *(chat.found for chat in unfinished if chat.found)):
         if found.prompt and found.prompt != identifier and text in (None, found.text):
-            return found.prompt, found.reason
+            return found.prompt, found.asked
     return _named(table, PROMPT_NAMES, {text, identifier}, _may_be_prompts), "by its name"
 
 
