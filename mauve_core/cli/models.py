@@ -72,7 +72,8 @@ def _encode(args: argparse.Namespace) -> int:
     if out.suffix != ".npy":
         raise InputError("--out is not a .npy file", allowed="a name that ends in .npy", received=args.out)
     metadata = None if args.metadata_field is None else tuple(args.metadata_field)
-    file = TextFile(file_of(args.file, quiet=args.quiet), args.text_field, args.prompt_field, args.id_field, metadata)
+    path, generation = file_of(args.file, quiet=args.quiet), args.generation
+    file = TextFile(path, args.text_field, args.prompt_field, args.id_field, metadata, generation=generation)
     with results_only():
         corpus = file.read(Path(args.file).stem)
         config = encoder_config(args)

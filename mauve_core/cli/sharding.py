@@ -56,7 +56,7 @@ MOST_NAMED = 3
 PAGES_LEFT = "Stopped before all pages of the run were prepared: each is when you open it."
 RUN_LEFT = "Stopped before the run was stored: the same command stores it, and encodes nothing again."
 
-_NOT_IN_SHARDS = ("file", "by", "reference", "features", "normalize", "equalize", "metadata_field")
+_NOT_IN_SHARDS = ("file", "by", "reference", "features", "normalize", "equalize", "metadata_field", "generation")
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -76,7 +76,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
             metavar="[NAME=]FIELD",
             help=f"field with the {part}, of all sides or of NAME (human or a model's); default: guessed",
         )
-    run.set_defaults(metadata_field=None)
+    run.set_defaults(metadata_field=None, generation=None)
     add_encoder_options(run)
     add_score_options(run, with_map=False)
     _add_workers_option(run)

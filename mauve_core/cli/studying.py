@@ -89,7 +89,12 @@ def task_of(args: argparse.Namespace) -> StudyTask:
     return StudyTask(
         name=args.out,
         human=TextFile(
-            file_of(args.human, quiet=args.quiet), args.text_field, args.prompt_field, args.id_field, metadata
+            file_of(args.human, quiet=args.quiet),
+            args.text_field,
+            args.prompt_field,
+            args.id_field,
+            metadata,
+            generation=args.generation,
         ),
         model=args.model,
         decoders=tuple(args.decoder),

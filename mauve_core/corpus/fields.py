@@ -14,11 +14,11 @@ from typing import Any
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.generations import GENERATION, name_generations
-from mauve_core.corpus.layouts import REASONING, Found, Unfinished, known_texts, several
+from mauve_core.corpus.layouts import REASONING, Found, Unfinished, every_answer, known_texts, several
 from mauve_core.corpus.looks import are_blank, hold_text, look_like_ids, look_like_labels, look_like_prose, repeat
 from mauve_core.corpus.metadata import is_plain, parse_cells
 from mauve_core.corpus.misreadings import require_generated, require_one_speaker
-from mauve_core.corpus.paths import INDEX
+from mauve_core.corpus.paths import EVERY, INDEX
 from mauve_core.corpus.table import Table
 
 TEXT_NAMES = (
@@ -51,6 +51,14 @@ FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES, *REA
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TEXT_WORDS = frozenset(name for name in (*TEXT_NAMES, *REFERENCE_NAMES) if "_" not in name)
+
+GENERATED = frozenset(
+    {
+        "answer", "candidate", "completion", "continuation", "gen", "generated", "generation", "hypotheses",
+        "hypothesis", "output", "pred", "prediction", "reference", "reply", "response", "rollout", "sample",
+    }
+)  # fmt: skip
+"""Words in the name of a list whose texts are several answers, not the pieces of one text."""
 
 NAME_IT = "Name the field to read: --text-field FIELD on the command line, text_field in Python"
 
@@ -101,6 +109,8 @@ def choose_fields(
     chosen = [field for field in (text, prompt, identifier) if field]
     for field in chosen:
         table.values(field)
+    if text and _lists_answers(f"{text}.{EVERY}") and _are_lists(table.values(text)):
+        text = f"{text}.{EVERY}"
     if len(set(chosen)) < len(chosen):
         raise InputError("One field was chosen for two roles", allowed="different fields for text, prompt and id")
     known, unfinished = known_texts(table) if not text or prompt is None else ([], [])
@@ -121,10 +131,18 @@ def choose_fields(
         if identifier and table.format != "folder":
             notes.append(f"Ids were read from the field {identifier!r}, guessed by its name.")
     fields = Fields(text, prompt or None, identifier or None)
-    parts = {fields.text, fields.prompt, fields.id}
+    parts = {fields.text, fields.text.removesuffix(f".{EVERY}"), fields.prompt, fields.id}
     others = [field for field in table.columns if field not in parts]
     kept = _metadata(table, metadata, others, notes)
     generation = _generation(table, others, kept, notes)
+    if EVERY in text.split("."):
+        if generation is not None:
+            raise InputError(
+                f"{table.path} has several texts in a row ({text!r}) and a field {generation!r}",
+                allowed="one of them, to tell generations apart",
+                todo=f"Name one text of each row, such as {text.replace(EVERY, '0')!r}",
+            )
+        kept, generation = (*(field for field in kept if field != GENERATION), GENERATION), GENERATION
     return Fields(fields.text, fields.prompt, fields.id, kept, generation), notes
 
 
@@ -197,7 +215,7 @@ def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], 
             raise _no_answer(table, unfinished)
         return unfinished[0].found.text, unfinished[0].found.reason
     meant = meant or _where_nothing_else_is(free, texts)
-    if len(meant) != 1 or meant[0] in inner:
+    if len(meant) != 1 or (meant[0] in inner and not _lists_answers(meant[0])):
         raise _no_choice(table, meant)
     return meant[0], "as the only field that holds text"
 
@@ -207,7 +225,26 @@ def _inner_texts(table: Table, unfinished: list[Unfinished]) -> list[str]:
     begins = tuple(f"{chat.field}." for chat in unfinished)
     names = {path: _last_name(path) for path in table.inner_fields if not path.startswith(begins)}
     paths = (path for path, name in names.items() if not _stands_beside(name))
-    return [path for path in paths if hold_text(values := table.values(path)) and look_like_prose(values)]
+    texts = [path for path in paths if hold_text(values := table.values(path)) and look_like_prose(values)]
+    return [every_answer(table, path) if _names_answers(path) else path for path in texts]
+
+
+def _lists_answers(path: str) -> bool:
+    """Return whether the path leads to texts of a column of lists, which by its name are answers."""
+    column, _, step = path.rpartition(".")
+    return step in ("0", EVERY) and "." not in column and _names_answers(column)
+
+
+def _names_answers(path: str) -> bool:
+    return not GENERATED.isdisjoint(form for word in _words(path) for form in (word, word.removesuffix("s")))
+
+
+def _are_lists(values: list[Any]) -> bool:
+    """Return whether all values are lists of texts, or missing."""
+    present = [value for value in values if value is not None]
+    return any(present) and all(
+        isinstance(value, list) and all(text is None or isinstance(text, str) for text in value) for value in present
+    )
 
 
 def _where_nothing_else_is(free: dict[str, list[Any]], texts: dict[str, list[Any]]) -> list[str]:
@@ -231,7 +268,7 @@ def _names_text(field: str) -> bool:
 
 def _last_name(path: str) -> str:
     """Return the last step of a path that is a name, not an index."""
-    return next(step for step in reversed(path.split(".")) if not INDEX.fullmatch(step))
+    return next(step for step in reversed(path.split(".")) if step != EVERY and not INDEX.fullmatch(step))
 
 
 def _is_prose(field: str, values: list[Any]) -> bool:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from mauve_core.corpus.generations import lengths_of, usual_number
 from mauve_core.corpus.looks import hold_text, look_like_ids, look_like_labels
-from mauve_core.corpus.paths import ANSWERED, ASSISTANTS, CHATS
+from mauve_core.corpus.paths import ANSWERED, ASSISTANTS, CHATS, EVERY
 from mauve_core.corpus.table import Table
 
 _ENVELOPES = ("response.body.", "response.", "body.", "")
@@ -25,6 +26,10 @@ REASONING = frozenset({"reasoning", "thinking", "thought", "thoughts"})
 
 ANSWERS = frozenset({"answer", "text", "content", "response", "output"})
 """Names of the text, if the content of a message is an object of several entries."""
+
+
+TURNS = frozenset({"turns", "content", "messages"})
+"""Lists whose entries belong to one answer."""
 
 
 class Layout(NamedTuple):
@@ -108,7 +113,7 @@ def known_texts(table: Table) -> tuple[list[Found], list[Unfinished]]:
         text = _first(table, layout.texts)
         if text is not None:
             prompt = _first(table, layout.prompts, labels=True)
-            found.append(Found(text, prompt, *[f"as in {layout.title}"] * 2))
+            found.append(Found(every_answer(table, text), prompt, *[f"as in {layout.title}"] * 2))
     asked = {path.prompt.partition(".")[0] for path in found if path.prompt}
     for field in (name for name in table.columns if name not in asked):
         chat = _conversation(table, field)
@@ -119,13 +124,27 @@ def known_texts(table: Table) -> tuple[list[Found], list[Unfinished]]:
     return found, unfinished
 
 
+def every_answer(table: Table, path: str) -> str:
+    """Return the path to every answer instead of the first of each list, where most rows hold several; else the path.
+
+    Turns of a conversation are no answers to one prompt.
+    """
+    steps = path.split(".")
+    for size in range(1, len(steps)):
+        if steps[size] == "0" and steps[size - 1] not in TURNS:
+            counts = lengths_of(table.values(".".join(steps[:size])))
+            if usual_number(counts) > 1:
+                return ".".join([*steps[:size], EVERY, *steps[size + 1 :]])
+    return path
+
+
 def several(table: Table, path: str) -> str:
     """Return a sentence if a list on the path has more entries than the one that is read; else empty."""
     steps = path.split(".")
     for size in range(1, len(steps)):
-        if steps[size] == "0":
+        if steps[size] == "0" and EVERY not in steps[:size]:
             field = ".".join(steps[:size])
-            count = sum(isinstance(value, list) and len(value) > 1 for value in table.values(field))
+            count = sum(length > 1 for length in lengths_of(table.values(field)))
             if count:
                 of = f"{count:,} of {len(table.rows):,} rows"
                 return f"{of} hold several texts in {field!r}; the first of each was read."

@@ -49,6 +49,8 @@ class TextFile:
         A .npy file with one row per text that is kept; None encodes the texts.
     by, source : str or None
         The field that names the source of each row, and the value whose rows are read; None reads every row.
+    generation : str or None
+        The only generation to read; None reads all.
     """
 
     path: FilePath
@@ -59,6 +61,7 @@ class TextFile:
     features: FilePath | None = None
     by: str | None = None
     source: str | None = None
+    generation: str | None = None
 
     def __post_init__(self) -> None:
         if (self.by is None) != (self.source is None):
@@ -81,6 +84,7 @@ class TextFile:
                 prompt_field=self.prompt_field,
                 id_field=self.id_field,
                 metadata_fields=self.metadata_fields,
+                generation=self.generation,
             )
             return replace(parts[self.source], name=name)
         return read_corpus(
@@ -90,6 +94,7 @@ class TextFile:
             prompt_field=self.prompt_field,
             id_field=self.id_field,
             metadata_fields=self.metadata_fields,
+            generation=self.generation,
             progress=progress,
         )
 
