@@ -23,6 +23,7 @@ from mauve_core.corpus.entries import (
     id_of,
     id_problem,
     keep,
+    listing,
     notes_on,
     pick,
     position,
@@ -42,13 +43,17 @@ from mauve_core.corpus.generations import (
 )
 from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.metadata import frame_of, is_missing, parse_cells, values_of
-from mauve_core.corpus.misreadings import failed_requests
-from mauve_core.corpus.paths import EVERY
+from mauve_core.corpus.misreadings import failed_requests, one_row_a_sample
+from mauve_core.corpus.paths import EVERY, INDEX
 from mauve_core.corpus.reading import read_table
 from mauve_core.corpus.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+BY_PLACE = "Rows without an id are called by their place:"
+"""How the note on such rows begins."""
 
 
 def read_corpus(
@@ -127,19 +132,22 @@ def corpus_from_table(
     id_field: str | None = None,
     metadata_fields: Iterable[str] | None = None,
     generation: str | None = None,
-    numbers: Sequence[str] | None = None,
+    within: bool = False,
 ) -> Corpus:
     """Build the corpus from a table; arguments and errors as in ``read_corpus``.
 
-    ``numbers`` are the ids of the rows if they come without any; by default, the numbers of their lines.
+    Rows without ids are called by their lines; ``within`` the table, by their place in it.
     """
+    table = one_row_a_sample(table)
     fields, notes = choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
     todo = _inside(table, fields.text.removesuffix(f".{EVERY}"))
-    lines = [str(line) for line, _ in table.rows] if numbers is None else list(numbers)
+    lines = [str(place if within else line) for place, (line, _) in enumerate(table.rows, start=1)]
     table, fields, lines = _by_generation(table, fields, lines, generation, notes)
     texts = table.values(fields.text)
     require_texts(texts, f"The field {fields.text!r} of {table.path}", table.location, todo=todo)
     given_ids = None if fields.id is None else [id_of(value) for value in table.values(fields.id)]
+    if given_ids is not None and not id_field:
+        given_ids = _filled_ids(table, given_ids, texts, notes)
     names = () if fields.generation is None else _names_of(table, fields.generation)
     if given_ids is not None and names:
         given_ids = ids_by_generation(given_ids, names)
@@ -266,7 +274,7 @@ def _by_generation(
         alone = replace(alone, metadata=tuple(field for field in fields.metadata if field != GENERATION))
         failed = (field for field in ("custom_id", "error") if field in table.columns)
         columns = dict.fromkeys(field for field in (fields.prompt, fields.id, *alone.metadata, *failed) if field)
-        if wanted is not None and not wanted.isdecimal():
+        if wanted is not None and not (wanted.isdecimal() and INDEX.fullmatch(wanted)):
             raise no_generation(table, wanted, ["0", "1", "..."])
         place = None if wanted is None else int(wanted)
         own_line = dict(zip((number for number, _ in table.rows), lines, strict=True))
@@ -301,9 +309,23 @@ def _require_some(kept: Sequence[int], exclusions: Sequence[Exclusion], where: s
         raise InputError(f"{where} holds no texts", received="; ".join(map(str, exclusions)) or "an empty list")
 
 
+def _filled_ids(
+    table: Table, ids: list[str | None], texts: Sequence[str | None], notes: list[str]
+) -> list[str | None]:
+    """Return the ids, with the row's place where most texts have one and some do not: it equals no id of any file."""
+    used = [index for index, text in enumerate(texts) if text is not None and text.strip()]
+    blank = {index: table.location(index) for index in used if ids[index] is None}
+    if not blank or 2 * len(blank) > len(used):
+        return ids
+    places = [*dict.fromkeys(blank.values())]
+    marks = "'" if set(places) & set(ids) else ""
+    notes.append(f"{BY_PLACE} {listing(places)}.")
+    return [f"{blank[index]}{marks}" if index in blank else own for index, own in enumerate(ids)]
+
+
 def _without_id(fields: Fields, problem: str, notes: list[str], *, metadata_too: bool) -> Fields:
     """Drop guessed ids that are unusable: line numbers take over, and the field becomes metadata."""
-    notes[:] = [note for note in notes if not note.startswith("Ids were read")]
+    notes[:] = [note for note in notes if not note.startswith(("Ids were read", BY_PLACE))]
     notes.append(f"Line numbers are used as ids because the field {fields.id!r} {problem}.")
     more = (str(fields.id),) if metadata_too else ()
     return replace(fields, id=None, metadata=(*fields.metadata, *more))

@@ -194,7 +194,7 @@ def split_by(
             id_field="" if lacks_ids else id_field,
             metadata_fields=metadata,
             generation=generation,
-            numbers=[str(place) for place in range(1, len(part.rows) + 1)],
+            within=True,
         )
         own = [f"Texts are those of the rows with {name!r} in the field {column!r}."]
         own += [f"They lack the field {id_field!r} and are numbered instead."] if lacks_ids else []

@@ -27,10 +27,12 @@ TEXT_NAMES = (
     "predicted", "hypothesis", "reply", "summary", "translation", "story", "article", "document", "body", "sentence",
     "passage", "review", "highlights",
 )  # fmt: skip
-REFERENCE_NAMES = ("reference", "target", "gold", "human", "original", "expected", "ideal", "truth")
+REFERENCE_NAMES = ("reference", "ref", "target", "gold", "human", "original", "expected", "ideal", "truth")
 """Names of reference texts: texts too, but of the human side."""
 
-PROMPT_NAMES = ("prompt", "instruction", "context", "prefix", "question", "input", "query")
+PROMPT_NAMES = ("prompt", "instruction", "context", "prefix", "question", "problem", "input", "query")
+"""Names of prompts, also as the last word of another: ``user_query``, ``prefix_text``."""
+
 ID_NAMES = (
     "custom_id", "id", "_id", "uid", "uuid", "guid", "key", "text_id", "doc_id", "example_id", "sample_id",
     "request_id", "question_id", "task_id",
@@ -44,9 +46,12 @@ SIDE_NAMES = frozenset(
 )  # fmt: skip
 """Names of fields that accompany a text; such a field is the text only if there is no other."""
 
-FILLERS = frozenset({"text", "content", "body", "string"})
+FILLERS = frozenset({"text", "content", "body", "string", "statement"})
 FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES, *REASONING})
 """``prompt_text`` is a prompt and ``title_text`` a title, while ``model_text`` and ``human_text`` are texts."""
+
+NO_PROMPTS = frozenset({"system", "negative", "reference", *REASONING})
+"""Words in the names of what is like a prompt, and which no text of the row answers."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -61,6 +66,17 @@ GENERATED = frozenset(
 """Words in the name of a list whose texts are several answers, not the pieces of one text."""
 
 NAME_IT = "Name the field to read: --text-field FIELD on the command line, text_field in Python"
+
+
+class SeveralTextsError(InputError):
+    """Several fields may hold the text.
+
+    Attributes
+    ----------
+    fields : tuple of str
+    """
+
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,6 +171,11 @@ def may_be_text(field: str, values: Sequence[Any]) -> bool:
     """Return whether a field of these values is one of texts by its name, or holds prose and is no side field."""
     texts = list(values)
     return hold_text(texts) and not look_like_ids(texts) and (_is_meant(field, texts) or _is_prose(field, texts))
+
+
+def names_reference(field: str) -> bool:
+    """Return whether a word of the name is that of reference texts: ``refA``, ``human_text``, ``gold_2``."""
+    return not {form for word in _words(field) for form in (word, word.removesuffix("s"))}.isdisjoint(REFERENCE_NAMES)
 
 
 def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], notes: list[str]) -> tuple[str, ...]:
@@ -290,7 +311,9 @@ def _no_choice(table: Table, meant: list[str]) -> InputError:
         which = "Several fields" if len(meant) > 1 else "A nested field"
         wrong = f"{which} of {table.path} may hold the text: {listing([repr(field) for field in meant])}"
     inner = (field for field in table.inner_fields if field not in meant)
-    return InputError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
+    error = SeveralTextsError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
+    error.fields = tuple(meant)
+    return error
 
 
 def _no_answer(table: Table, chats: list[Unfinished]) -> InputError:
@@ -311,7 +334,24 @@ def _guess_prompt(
     for found in (*known, *(chat.found for chat in unfinished if chat.found)):
         if found.prompt and found.prompt != identifier and text in (None, found.text):
             return found.prompt, found.asked
-    return _named(table, PROMPT_NAMES, {text, identifier}, _may_be_prompts), "by its name"
+    found_name = _named(table, PROMPT_NAMES, {text, identifier}, _may_be_prompts)
+    return found_name or _ends_in_prompt(table, {text, identifier}), "by its name"
+
+
+def _ends_in_prompt(table: Table, taken: set[Any]) -> str | None:
+    """Return the field whose name ends in a word for prompts, in the order of these words; None if several share it."""
+    for word in PROMPT_NAMES:
+        fields = [field for field in table.columns if field not in taken and _prompt_word(field) == word]
+        found = [field for field in fields if _may_be_prompts(table.values(field))]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _prompt_word(field: str) -> str:
+    """Return the last word of a name that is no filler, in the singular; empty if the name is about a system prompt."""
+    words = [word for word in _words(field) if word not in FILLERS]
+    return words[-1].removesuffix("s") if words and NO_PROMPTS.isdisjoint(words) else ""
 
 
 def _may_be_prompts(values: list[Any]) -> bool:
