@@ -116,7 +116,7 @@ class TextFile:
             if len(own) != 1:
                 raise
             corpus = read(own[0])
-        why = f"the only one {'with' if reference else 'without'} the name of reference texts"
+        why = f"the only one {'with' if reference else 'without'} a name of reference texts"
         return replace(corpus, notes=(f"Text was read from the field {own[0]!r}, guessed as {why}.", *corpus.notes))
 
 
