@@ -230,7 +230,9 @@ LAYOUTS = {
     "Gemini batch with thoughts": Layout(
         lambda i: {
             "key": f"r-{i}",
-            "response": {"candidates": [{"content": {"parts": [{"text": other(i), "thought": True}, {"text": text(i)}]}}]},
+            "response": {
+                "candidates": [{"content": {"parts": [{"text": other(i), "thought": True}, {"text": text(i)}]}}]
+            },
         },
         "response.candidates.0.content",
         id="key",
@@ -374,7 +376,9 @@ LAYOUTS = {
         chosen="sentences.0",
     ),
     "prompts by other names": Layout(
-        columns(system_prompt=lambda i: "Be kind.", prefix_text=prompt, continuation=text), "continuation", "prefix_text"
+        columns(system_prompt=lambda i: "Be kind.", prefix_text=prompt, continuation=text),
+        "continuation",
+        "prefix_text",
     ),
     "queries": Layout(columns(user_query=prompt, reply=text), "reply", "user_query"),
     "problems": Layout(columns(problem_statement=prompt, told=text), "told", "problem_statement"),

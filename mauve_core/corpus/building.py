@@ -79,9 +79,9 @@ def read_corpus(
         Name of the corpus; default: the file's name without suffixes.
     text_field, prompt_field, id_field : str, optional
         Field that holds each part, or a dotted path such as ``response.body.choices.0.message.content``, in which a
-        number is an index into a list (-1 is the last) and ``*`` every entry, each of which is a generation. ``text_field`` is also the column of images in a table.
-        Default: guessed, with a sentence in ``notes``. An empty ``prompt_field`` or ``id_field`` means none: no
-        prompts, and line numbers as ids.
+        number is an index into a list (-1 is the last) and ``*`` every entry, each of which is a generation.
+        ``text_field`` is also the column of images in a table. Default: guessed, with a sentence in ``notes``. An
+        empty ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
     metadata_fields : iterable of str, optional
         Fields kept as metadata; default: every other field with plain values.
     generation : str, optional
@@ -309,9 +309,7 @@ def _require_some(kept: Sequence[int], exclusions: Sequence[Exclusion], where: s
         raise InputError(f"{where} holds no texts", received="; ".join(map(str, exclusions)) or "an empty list")
 
 
-def _filled_ids(
-    table: Table, ids: list[str | None], texts: Sequence[str | None], notes: list[str]
-) -> list[str | None]:
+def _filled_ids(table: Table, ids: list[str | None], texts: Sequence[str | None], notes: list[str]) -> list[str | None]:
     """Return the ids, with the row's place where most texts have one and some do not: it equals no id of any file."""
     used = [index for index, text in enumerate(texts) if text is not None and text.strip()]
     blank = {index: table.location(index) for index in used if ids[index] is None}

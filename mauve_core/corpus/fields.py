@@ -320,7 +320,9 @@ def _no_answer(table: Table, chats: list[Unfinished]) -> InputError:
     if len(chats) > 1:
         return _no_choice(table, [path for chat in chats if (path := chat.found.text if chat.found else chat.text)])
     field, last = chats[0].field, chats[0].text
-    inner = [path for path in table.inner_fields if path.startswith(f"{field}.") and look_like_prose(table.values(path))]
+    inner = [
+        path for path in table.inner_fields if path.startswith(f"{field}.") and look_like_prose(table.values(path))
+    ]
     wrong = f"The conversations in the field {field!r} of {table.path} hold no text of an assistant"
     if last is not None:
         return InputError(wrong, todo=f"{NAME_IT}; {last!r} reads the last messages, whoever wrote them")

@@ -193,7 +193,9 @@ def _read_document(path: Path, packing: str, form: str) -> Table | None:
             except MalformedJSONError as error:
                 if error.line == begins_on:
                     return None  # the error of the line says as much
-                raise _on_lines(path, begins_on, error) if form == "jsonl" else error
+                if form == "jsonl":
+                    raise _on_lines(path, begins_on, error) from error
+                raise
             if found is None:
                 return None
             notes = found

@@ -92,7 +92,7 @@ def numbers_within(names: Sequence[str]) -> list[str]:
 def one_text_a_row(table: Table, path: str, columns: Iterable[str], notes: list[str], place: int | None) -> Table:
     """Return the table with a row for each text of the lists at a path, and their numbers as ``GENERATION``.
 
-    There are as many generations as most rows have texts (:func:`usual_number`). A row without any stays, to be counted.
+    There are as many generations as :func:`usual_number` says. A row without any text stays, to be counted.
 
     Parameters
     ----------
@@ -125,11 +125,13 @@ def one_text_a_row(table: Table, path: str, columns: Iterable[str], notes: list[
         if place is None
         else f"Of the lists {path!r}, the text at place {place} was read; places are counted from 0."
     )
-    more, fewer = (sum(max(0, n - end) for n in lengths), sum(0 < n < end for n in lengths)) if place is None else (0, 0)
+    more, fewer = (
+        (sum(max(0, n - end) for n in lengths), sum(0 < n < end for n in lengths)) if place is None else (0, 0)
+    )
     if fewer:
         notes.append(f"{fewer:,} of {len(lists):,} rows hold fewer texts, so some generations lack their prompts.")
     if more:
-        notes.append(f"{more:,} texts were left out because most rows hold no more than {end}.")
+        notes.append(f"{more:,} texts were left out because half of the rows hold no more than {end}.")
     return replace(table, rows=rows.kept, columns=tuple(rows.columns))
 
 

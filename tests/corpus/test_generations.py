@@ -138,7 +138,7 @@ def test_a_list_of_texts_in_a_row_is_several_generations(tmp_path: Path) -> None
     notes = " ".join(corpus.notes)
     assert "3 generations were read from the lists 'outputs.*', one text of each." in notes
     assert "1 of 5 rows hold fewer texts, so some generations lack their prompts." in notes
-    assert "2 texts were left out because most rows hold no more than 3." in notes
+    assert "2 texts were left out because half of the rows hold no more than 3." in notes
     assert "1 left out (without the field 'outputs.*'): line 3 (id p2)." in notes
 
 
@@ -173,13 +173,13 @@ def test_one_generation_is_read_alone(tmp_path: Path) -> None:
     assert read_corpus(single, generation="0").ids == ("1",)
     for file, allowed in ((path, "'0', '1'"), (listed, "'9', '10'"), (single, "'0'")):
         for wrong in ("2", "-1", "9" * 5000):
-            with pytest.raises(InputError, match=f"has no generation.*Allowed: {allowed}"):
+            with pytest.raises(InputError, match=rf"has no generation.*Allowed: {allowed}"):
                 read_corpus(file, generation=wrong)
 
 
 def test_lists_and_a_field_of_generations_are_refused(tmp_path: Path) -> None:
     path = file_of(tmp_path, [{"generation": g, "outputs": ["One text.", "Two texts."]} for g in (0, 1)])
-    with pytest.raises(InputError, match="such as 'outputs.0'"):
+    with pytest.raises(InputError, match=r"such as 'outputs\.0'"):
         read_corpus(path)
 
 

@@ -72,7 +72,9 @@ def test_a_sample_logged_once_a_filter_is_one_row(tmp_path: Path) -> None:
     corpus = read_corpus(Layout(row).write(tmp_path))
     assert corpus.texts == tuple(map(text, range(12)))
     assert corpus.ids == tuple(map(str, range(12)))
-    assert "12 rows with a sample that an earlier row holds under another filter were left out ('loose')." in corpus.notes
+    assert (
+        "12 rows with a sample that an earlier row holds under another filter were left out ('loose')." in corpus.notes
+    )
 
 
 def test_generated_numbers_are_no_log_likelihoods(tmp_path: Path) -> None:
