@@ -334,7 +334,8 @@ def _guess_prompt(
 ) -> tuple[str | None, str]:
     """Return the prompt field, if any, and how it was found."""
     for found in (*known, *(chat.found for chat in unfinished if chat.found)):
-        if found.prompt and found.prompt != identifier and text in (None, found.text):
+        same = text in (None, found.text, found.text.replace(EVERY, "0"))
+        if found.prompt and found.prompt != identifier and same:
             return found.prompt, found.asked
     found_name = _named(table, PROMPT_NAMES, {text, identifier}, _may_be_prompts)
     return found_name or _ends_in_prompt(table, {text, identifier}), "by its name"

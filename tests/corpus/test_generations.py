@@ -177,6 +177,12 @@ def test_one_generation_is_read_alone(tmp_path: Path) -> None:
                 read_corpus(file, generation=wrong)
 
 
+def test_the_first_answer_has_the_prompt_of_all(tmp_path: Path) -> None:
+    rows = [{"arguments": [[f"Question {i}?", {}]], "resps": [[f"Yes, {i}.", f"No, {i}."]]} for i in range(3)]
+    corpus = read_corpus(file_of(tmp_path, rows), text_field="resps.0.0")
+    assert (corpus.texts[0], corpus.prompts) == ("Yes, 0.", ("Question 0?", "Question 1?", "Question 2?"))
+
+
 def test_lists_and_a_field_of_generations_are_refused(tmp_path: Path) -> None:
     path = file_of(tmp_path, [{"generation": g, "outputs": ["One text.", "Two texts."]} for g in (0, 1)])
     with pytest.raises(InputError, match=r"such as 'outputs\.0'"):
