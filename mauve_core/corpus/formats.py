@@ -242,8 +242,9 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
         raise InputError(
             f"{location} is JSON that cannot be used", allowed="one object per line", received=words_of(error)
         ) from error
-    require_whole_characters(line, _object(row, location), location)
-    return row  # type: ignore[no-any-return]
+    found = _object(row, location)
+    require_whole_characters(line, found, location)
+    return found
 
 
 def _object(row: Any, location: str) -> dict[str, Any]:

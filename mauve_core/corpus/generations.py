@@ -113,7 +113,7 @@ def one_text_a_row(table: Table, path: str, columns: Iterable[str], notes: list[
     lists = [value if isinstance(value, list) else [] for value in table.values(path)]
     lengths, kept = lengths_of(lists), {name: table.values(name) for name in columns}
     first, end = (0, usual_number(lengths)) if place is None else (place, place + 1)
-    if first >= max(lengths, default=0):
+    if place is not None and place >= max(lengths, default=0):
         raise no_generation(table, str(place), [str(number) for number in range(max(lengths, default=0))])
     rows = Rows(table.path)
     for index, (number, _) in enumerate(table.rows):

@@ -13,6 +13,7 @@ from typing import Any
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.paths import ASSISTANTS, CHATS, USERS
+from mauve_core.corpus.rows import Row
 from mauve_core.corpus.table import Table
 
 SPEAKERS = ASSISTANTS | USERS | {"system", "developer", "tool", "function"}
@@ -74,7 +75,8 @@ def one_row_a_sample(table: Table) -> Table:
     if not {"doc_id", "resps", "filter"} <= set(table.columns):
         return table
     filters: dict[str, object] = {}
-    kept, again = [], dict[str, None]()
+    kept: list[Row] = []
+    again: dict[str, None] = {}
     for number, row in table.rows:
         sample, own = repr([row.get(name) for name in SAMPLE]), row.get("filter")
         if filters.setdefault(sample, own) == own:
