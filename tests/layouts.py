@@ -80,8 +80,8 @@ def responses_batch(i: int) -> dict[str, Any]:
     return batch(i, {"id": f"resp_{i}", "object": "response", "output": [reasoning, message]})
 
 
-def anthropic_batch(i: int) -> dict[str, Any]:
-    content = [{"type": "text", "text": text(i)}]
+def anthropic_batch(i: int, *before: dict[str, Any]) -> dict[str, Any]:
+    content = [*before, {"type": "text", "text": text(i)}]
     message = {"id": f"msg_{i}", "type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}
     return {"custom_id": f"my-request-{i}", "result": {"type": "succeeded", "message": message}}
 
@@ -213,7 +213,7 @@ LAYOUTS = {
     "OpenAI batch of completions": Layout(
         lambda i: batch(i, completion(i)), "response.body.choices.0.text", id="custom_id"
     ),
-    "OpenAI batch of responses": Layout(responses_batch, "response.body.output.-1.content.0.text", id="custom_id"),
+    "OpenAI batch of responses": Layout(responses_batch, "response.body.output.-1.content", id="custom_id"),
     "vLLM batch, older": Layout(
         lambda i: {"id": f"vllm-{sha(i)[:9]}", "custom_id": f"request-{i}", "response": chat_completion(i)},
         f"response.{MESSAGE}",
@@ -221,13 +221,41 @@ LAYOUTS = {
     ),
     "vLLM RequestOutput": Layout(request_output, "outputs.0.text", "prompt", "request_id"),
     "completions": Layout(completion, "choices.0.text", id="id"),
-    "several completions each": Layout(
-        lambda i: {"id": f"c-{i}", "choices": [*completion(i)["choices"], {"index": 1, "text": other(i)}]},
-        "choices.0.text",
-        id="id",
-        note=f"{N} of {N} rows hold several texts in 'choices'; the first of each was read",
+    "Anthropic batch": Layout(anthropic_batch, "result.message.content", id="custom_id"),
+    "Anthropic batch with thinking": Layout(
+        lambda i: anthropic_batch(i, {"type": "thinking", "thinking": other(i), "signature": sha(i)}),
+        "result.message.content",
+        id="custom_id",
     ),
-    "Anthropic batch": Layout(anthropic_batch, "result.message.content.0.text", id="custom_id"),
+    "Gemini batch with thoughts": Layout(
+        lambda i: {
+            "key": f"r-{i}",
+            "response": {
+                "candidates": [{"content": {"parts": [{"text": other(i), "thought": True}, {"text": text(i)}]}}]
+            },
+        },
+        "response.candidates.0.content",
+        id="key",
+    ),
+    "reasoning beside an answer": Layout(
+        columns(prompt=prompt, reasoning_content=other, content=text), "content", "prompt"
+    ),
+    "chat with reasoning and an answer in an object": Layout(
+        lambda i: {
+            "messages": [
+                {"role": "user", "content": prompt(i)},
+                {"role": "assistant", "content": {"thought": other(i), "answer": text(i)}},
+            ]
+        },
+        "messages.assistant.-1.content.answer",
+        "messages.user.-1.content",
+        note="'messages.user.-1.content', guessed as the user's last message in each conversation",
+    ),
+    "chat with two texts in an object": Layout(
+        lambda i: {"messages": [{"role": "assistant", "content": {"one": text(i), "two": other(i)}}]},
+        refused=("no text of an assistant", "'messages.assistant.-1.content.one'"),
+        chosen="messages.assistant.-1.content.one",
+    ),
     "lm-eval samples": Layout(harness_sample, "resps.0.0", "arguments.gen_args_0.arg_0", "doc_id"),
     "lm-eval samples, older": Layout(old_harness_sample, "resps.0.0", "arguments.0.0", "doc_id"),
     "lm-eval samples with written targets": Layout(
@@ -325,7 +353,7 @@ LAYOUTS = {
     "answer": Layout(columns(question=prompt, answer=text), "answer", "question"),
     "prediction": Layout(columns(input=prompt, prediction=text), "prediction", "input"),
     "target": Layout(columns(input=prompt, target=text), "target", "input"),
-    "names in humps": Layout(columns(rowId=uid, userPrompt=prompt, modelOutput=text), "modelOutput"),
+    "names in humps": Layout(columns(rowId=uid, userPrompt=prompt, modelOutput=text), "modelOutput", "userPrompt"),
     "prediction and reference": Layout(
         columns(prediction=text, reference=other), refused=("'prediction', 'reference'", "--text-field"),
         chosen="prediction",
@@ -342,11 +370,19 @@ LAYOUTS = {
     "labels in answer to questions": Layout(
         columns(question=prompt, answer=lambda i: "ABCD"[i % 4]), refused=("No field", "'question', 'answer'"),
     ),
-    "several generations each": Layout(
-        lambda i: {"prompt": prompt(i), "generations": [text(i), other(i)]},
-        refused=("may hold the text: 'generations.0'", "--text-field"),
-        chosen="generations.0",
+    "sentences of one text each": Layout(
+        lambda i: {"prompt": prompt(i), "sentences": [text(i), other(i)]},
+        refused=("may hold the text: 'sentences.0'", "--text-field"),
+        chosen="sentences.0",
     ),
+    "prompts by other names": Layout(
+        columns(system_prompt=lambda i: "Be kind.", prefix_text=prompt, continuation=text),
+        "continuation",
+        "prefix_text",
+    ),
+    "queries": Layout(columns(user_query=prompt, reply=text), "reply", "user_query"),
+    "problems": Layout(columns(problem_statement=prompt, told=text), "told", "problem_statement"),
+    "two prompts of one name": Layout(columns(left_question=prompt, right_question=other, answer=text), "answer"),
     "a source beside outputs": Layout(
         lambda i: {"document": prompt(i), "outputs": [text(i)]},
         refused=("'document', 'outputs.0'",),

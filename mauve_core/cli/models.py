@@ -79,6 +79,7 @@ def _encode(args: argparse.Namespace) -> int:
         args.id_field,
         metadata,
         quoting=args.quoting,
+        generation=args.generation,
     )
     with results_only():
         corpus = file.read(Path(args.file).stem)

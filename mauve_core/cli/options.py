@@ -211,6 +211,13 @@ def add_field_options(
         metavar="[NAME=]none" if per_source else "none",
         help="read CSV or TSV without quoting: quote marks belong to the texts; default: found out",
     )
+    group.add_argument(
+        "--generation",
+        action=action,
+        metavar="[NAME=]N" if per_source else "N",
+        help="read one generation alone: a value of the field generation, or a place in each row's list of texts, from "
+        "0; default: all",
+    )
 
 
 def add_normalize_option(parser: argparse.ArgumentParser) -> None:
@@ -306,12 +313,12 @@ def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]
 def source_fields(args: argparse.Namespace, source: str, sources: Sequence[str]) -> dict[str, Any]:
     """One source's field names, as arguments of ``TextFile``; InputError if an option repeats for it."""
     fields: dict[str, Any] = {}
-    for part in ("text", "prompt", "id"):
-        chosen = for_source(getattr(args, f"{part}_field"), source, sources)
+    for part in ("text_field", "prompt_field", "id_field", "generation"):
+        chosen = for_source(getattr(args, part), source, sources)
         if len(chosen) > 1:
-            wrong = f"--{part}-field is given {len(chosen)} times for {source}"
+            wrong = f"--{part.replace('_', '-')} is given {len(chosen)} times for {source}"
             raise InputError(wrong, allowed="once for each source")
-        fields[f"{part}_field"] = chosen[0] if chosen else None
+        fields[part] = chosen[0] if chosen else None
     fields["metadata_fields"] = tuple(for_source(args.metadata_field, source, sources)) or None
     return {**fields, "quoting": quoting_of(for_source(getattr(args, "quoting", None), source, sources))}
 

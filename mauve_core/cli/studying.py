@@ -95,6 +95,7 @@ def task_of(args: argparse.Namespace) -> StudyTask:
             args.id_field,
             metadata,
             quoting=args.quoting,
+            generation=args.generation,
         ),
         model=args.model,
         decoders=tuple(args.decoder),

@@ -25,6 +25,7 @@ from mauve_core.corpus.entries import (
     id_of,
     id_problem,
     keep,
+    listing,
     notes_on,
     pick,
     position,
@@ -33,15 +34,28 @@ from mauve_core.corpus.entries import (
 from mauve_core.corpus.fields import Fields, choose_fields
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
-from mauve_core.corpus.generations import ids_by_generation, name_generations, numbers_within
+from mauve_core.corpus.generations import (
+    GENERATION,
+    ids_by_generation,
+    in_order,
+    name_generations,
+    no_generation,
+    numbers_within,
+    one_text_a_row,
+)
 from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.metadata import frame_of, is_missing, parse_cells, values_of
-from mauve_core.corpus.misreadings import failed_requests
+from mauve_core.corpus.misreadings import failed_requests, one_row_a_sample
+from mauve_core.corpus.paths import EVERY, INDEX
 from mauve_core.corpus.reading import read_table
 from mauve_core.corpus.table import Places, Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+BY_PLACE = "Rows without an id are called by their place:"
+"""How the note on such rows begins."""
 
 
 def read_corpus(
@@ -53,6 +67,7 @@ def read_corpus(
     id_field: str | None = None,
     metadata_fields: Iterable[str] | None = None,
     quoting: Quoting | None = None,
+    generation: str | None = None,
     progress: Progress = silent,
 ) -> Corpus:
     """Read a corpus from a file, or from a folder of text files or images.
@@ -67,14 +82,17 @@ def read_corpus(
         Name of the corpus; default: the file's name without suffixes.
     text_field, prompt_field, id_field : str, optional
         Field that holds each part, or a dotted path such as ``response.body.choices.0.message.content``, in which a
-        number is an index into a list (-1 is the last). ``text_field`` is also the column of images in a table.
-        Default: guessed, with a sentence in ``notes``. An empty ``prompt_field`` or ``id_field`` means none: no
-        prompts, and line numbers as ids.
+        number is an index into a list (-1 is the last) and ``*`` every entry, each of which is a generation.
+        ``text_field`` is also the column of images in a table. Default: guessed, with a sentence in ``notes``. An
+        empty ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
     metadata_fields : iterable of str, optional
         Fields kept as metadata; default: every other field with plain values.
     quoting : {"none"}, optional
         "none" reads CSV and TSV files without quoting, so that quote marks belong to the texts. Default: with quoting,
         unless the file shows that it has none, with a sentence in ``notes``.
+    generation : str, optional
+        The only generation to read: a value of the field ``generation``, or a place in each row's list of texts, from
+        0. Default: all.
     progress : callable
         Called as ``progress("Reading images", images done, images)``; texts take seconds and report nothing.
 
@@ -82,7 +100,8 @@ def read_corpus(
     ------
     InputError
         The file cannot be read, a field is missing or does not hold text, the text field cannot be guessed, ids of a
-        chosen field are missing or repeated, or no text is left; or a field was named for items without fields.
+        chosen field are missing or repeated, there is no such generation, or no text is left; or a field was named for
+        items without fields.
 
     Examples
     --------
@@ -100,6 +119,7 @@ def read_corpus(
         "id_field": id_field,
         "metadata_fields": metadata_fields,
         "quoting": quoting,
+        "generation": generation,
     }
     named = {field: value for field, value in fields.items() if value is not None}
     return kind_at(path, text_field).read(path, name=name, fields=named, progress=progress)
@@ -118,13 +138,24 @@ def corpus_from_table(
     prompt_field: str | None = None,
     id_field: str | None = None,
     metadata_fields: Iterable[str] | None = None,
+    generation: str | None = None,
+    within: bool = False,
 ) -> Corpus:
-    """Build the corpus from a table; arguments and errors as in ``read_corpus``."""
+    """Build the corpus from a table; arguments and errors as in ``read_corpus``.
+
+    Rows without ids are called by their lines; ``within`` the table, by their place in it.
+    """
+    table = one_row_a_sample(table)
     fields, notes = choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
+    todo = _inside(table, fields.text.removesuffix(f".{EVERY}"))
+    lines = [str(place if within else line) for place, (line, _) in enumerate(table.rows, start=1)]
+    table, fields, lines = _by_generation(table, fields, lines, generation, notes)
     texts = table.values(fields.text)
-    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.location, todo=_inside(table, fields.text))
+    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.location, todo=todo)
     given_ids = None if fields.id is None else [id_of(value) for value in table.values(fields.id)]
-    names = _generations_of(table, fields.generation, notes)
+    if given_ids is not None and not id_field:
+        given_ids = _filled_ids(table, given_ids, texts, notes)
+    names = () if fields.generation is None else _names_of(table, fields.generation)
     if given_ids is not None and names:
         given_ids = ids_by_generation(given_ids, names)
 
@@ -134,8 +165,7 @@ def corpus_from_table(
 
     kept, exclusions = keep(texts, label, f"without the field {fields.text!r}", failed_requests(table))
     _require_some(kept, exclusions, str(table.path))
-    lines = ids_by_generation(list(numbers_within(names)), names) if names else [str(line) for line, *_ in table.rows]
-    ids = pick(lines, kept)
+    ids = pick(ids_by_generation(lines, names) if names else lines, kept)
     if given_ids is not None:
         problem = id_problem(pick(given_ids, kept), [table.location(i) for i in kept])
         if problem is None:
@@ -236,16 +266,49 @@ def corpus_from_texts(
     )
 
 
-def _generations_of(table: Table, field: str | None, notes: list[str]) -> tuple[str, ...]:
-    """Return the generation of every row; empty without a field. A note counts them."""
-    if field is None:
-        return ()
+def _by_generation(
+    table: Table, fields: Fields, lines: list[str], wanted: str | None, notes: list[str]
+) -> tuple[Table, Fields, list[str]]:
+    """Return the table with a text in each row, of one generation if it is wanted; its fields; and the rows' numbers.
+
+    ``lines`` are the numbers of the rows as they are. Generations that a field tells apart are numbered each from 1.
+    Notes say what was read.
+    """
+    alone = replace(fields, generation=None)
+    if fields.generation is None:
+        if wanted not in (None, "0"):
+            raise no_generation(table, str(wanted), ["0"])
+        return table, fields, lines
+    if EVERY in fields.text.split("."):
+        alone = replace(alone, metadata=tuple(field for field in fields.metadata if field != GENERATION))
+        failed = (field for field in ("custom_id", "error") if field in table.columns)
+        columns = dict.fromkeys(field for field in (fields.prompt, fields.id, *alone.metadata, *failed) if field)
+        if wanted is not None and not (wanted.isdecimal() and INDEX.fullmatch(wanted)):
+            raise no_generation(table, wanted, ["0", "1", "..."])
+        place = None if wanted is None else int(wanted)
+        own_line = dict(zip((number for number, _ in table.rows), lines, strict=True))
+        table = one_text_a_row(table, fields.text, columns, notes, place)
+        several = len(set(table.values(GENERATION))) > 1
+        return table, fields if several else alone, [own_line[number] for number, _ in table.rows]
+    names = _names_of(table, fields.generation)
+    numbers = numbers_within(names)
+    if wanted is None:
+        count = len(set(names))
+        notes.append(
+            f"{plural(count, 'generation')} {verb(count, 'was', 'were')} read from the field {fields.generation!r}."
+        )
+        return table, fields, numbers
+    own = [index for index, name in enumerate(names) if name == wanted]
+    if not own:
+        raise no_generation(table, wanted, in_order(names))
+    notes.append(f"The texts are those of generation {wanted!r} of the field {fields.generation!r}.")
+    return replace(table, rows=pick(table.rows, own)), alone, pick(numbers, own)
+
+
+def _names_of(table: Table, field: str) -> tuple[str, ...]:
+    """Return the generation of every row."""
     values = table.values(field)
-    names = name_generations(values if table.typed else parse_cells(values))
-    notes.append(
-        f"{plural(len(set(names)), 'generation')} {verb(len(set(names)), 'was', 'were')} read from the field {field!r}."
-    )
-    return names
+    return name_generations(values if table.typed else parse_cells(values))
 
 
 def _without_gaps(values: Sequence[Any]) -> list[Any]:
@@ -258,9 +321,21 @@ def _require_some(kept: Sequence[int], exclusions: Sequence[Exclusion], where: s
         raise InputError(f"{where} holds no texts", received="; ".join(map(str, exclusions)) or "an empty list")
 
 
+def _filled_ids(table: Table, ids: list[str | None], texts: Sequence[str | None], notes: list[str]) -> list[str | None]:
+    """Return the ids, with the row's place where most texts have one and some do not: it equals no id of any file."""
+    used = [index for index, text in enumerate(texts) if text is not None and text.strip()]
+    blank = {index: table.location(index) for index in used if ids[index] is None}
+    if not blank or 2 * len(blank) > len(used):
+        return ids
+    places = [*dict.fromkeys(blank.values())]
+    marks = "'" if set(places) & set(ids) else ""
+    notes.append(f"{BY_PLACE} {listing(places)}.")
+    return [f"{blank[index]}{marks}" if index in blank else own for index, own in enumerate(ids)]
+
+
 def _without_id(fields: Fields, problem: str, notes: list[str], *, metadata_too: bool) -> Fields:
     """Drop guessed ids that are unusable: line numbers take over, and the field becomes metadata."""
-    notes[:] = [note for note in notes if not note.startswith("Ids were read")]
+    notes[:] = [note for note in notes if not note.startswith(("Ids were read", BY_PLACE))]
     notes.append(f"Line numbers are used as ids because the field {fields.id!r} {problem}.")
     more = (str(fields.id),) if metadata_too else ()
     return replace(fields, id=None, metadata=(*fields.metadata, *more))
@@ -278,4 +353,5 @@ def _prompts_of(table: Table, field: str | None, kept: Sequence[int], notes: lis
 def _inside(table: Table, field: str) -> str:
     """Say what to do about a field whose lists or objects hold texts; empty if it holds none."""
     inner = [path for path in table.inner_fields if path.startswith(f"{field}.")]
-    return f"Name a field inside it, such as {' or '.join(map(repr, inner[:3]))}" if inner else ""
+    every = f", or {field + '.*'!r} if each text of a list is an answer" if inner == [f"{field}.0"] else ""
+    return f"Name a field inside it, such as {' or '.join(map(repr, inner[:3]))}{every}" if inner else ""

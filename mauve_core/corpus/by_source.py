@@ -152,6 +152,7 @@ def split_by(
     prompt_field: str | None = None,
     id_field: str | None = None,
     metadata_fields: Iterable[str] | None = None,
+    generation: str | None = None,
 ) -> dict[str, Corpus]:
     """Build the corpus of each source.
 
@@ -162,7 +163,7 @@ def split_by(
         Column or dotted path that names the source of each row.
     only : iterable of str, optional
         Sources to build; default: all, in the order of their first rows.
-    text_field, prompt_field, id_field, metadata_fields
+    text_field, prompt_field, id_field, metadata_fields, generation
         As for :func:`mauve_core.corpus.read_corpus`.
 
     Raises
@@ -193,10 +194,12 @@ def split_by(
             prompt_field=prompt,
             id_field="" if lacks_ids else id_field,
             metadata_fields=metadata,
+            generation=generation,
+            within=True,
         )
         own = [f"Texts are those of the rows with {name!r} in the field {column!r}."]
         own += [f"They lack the field {id_field!r} and are numbered instead."] if lacks_ids else []
-        corpora[name] = replace(_numbered_within(corpus, part), notes=(*own, *shared, *corpus.notes))
+        corpora[name] = replace(corpus, notes=(*own, *shared, *corpus.notes))
     return corpora
 
 
@@ -235,11 +238,3 @@ def _require_text(part: Table, field: str, column: str, name: str) -> None:
             f"The rows of {part.path} with {name!r} in the field {column!r} have no text in the field {field!r}",
             received=f"{len(part.rows):,} rows",
         )
-
-
-def _numbered_within(corpus: Corpus, part: Table) -> Corpus:
-    """Return the corpus with texts numbered by their row in the part, if they came without ids."""
-    if not corpus.numbered or corpus.generation is not None:
-        return corpus
-    within = {str(number): str(place) for place, (number, _) in enumerate(part.rows, start=1)}
-    return replace(corpus, ids=tuple(within[line] for line in corpus.ids))

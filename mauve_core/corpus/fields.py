@@ -14,11 +14,11 @@ from typing import Any
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.generations import GENERATION, name_generations
-from mauve_core.corpus.layouts import Found, Unfinished, known_texts, several
+from mauve_core.corpus.layouts import REASONING, Found, Unfinished, every_answer, known_texts, several
 from mauve_core.corpus.looks import are_blank, hold_text, look_like_ids, look_like_labels, look_like_prose, repeat
 from mauve_core.corpus.metadata import is_plain, parse_cells
 from mauve_core.corpus.misreadings import require_generated, require_one_speaker
-from mauve_core.corpus.paths import INDEX
+from mauve_core.corpus.paths import EVERY, INDEX
 from mauve_core.corpus.table import Table
 
 TEXT_NAMES = (
@@ -27,10 +27,12 @@ TEXT_NAMES = (
     "predicted", "hypothesis", "reply", "summary", "translation", "story", "article", "document", "body", "sentence",
     "passage", "review", "highlights",
 )  # fmt: skip
-REFERENCE_NAMES = ("reference", "target", "gold", "human", "original", "expected", "ideal", "truth")
+REFERENCE_NAMES = ("reference", "ref", "target", "gold", "human", "original", "expected", "ideal", "truth")
 """Names of reference texts: texts too, but of the human side."""
 
-PROMPT_NAMES = ("prompt", "instruction", "context", "prefix", "question", "input", "query")
+PROMPT_NAMES = ("prompt", "instruction", "context", "prefix", "question", "problem", "input", "query")
+"""Names of prompts, also as the last word of another: ``user_query``, ``prefix_text``."""
+
 ID_NAMES = (
     "custom_id", "id", "_id", "uid", "uuid", "guid", "key", "text_id", "doc_id", "example_id", "sample_id",
     "request_id", "question_id", "task_id",
@@ -39,20 +41,42 @@ SIDE_NAMES = frozenset(
     {
         "id", "uid", "uuid", "guid", "key", "hash", "url", "uri", "link", "path", "file", "title", "headline", "name",
         "author", "date", "time", "timestamp", "category", "label", "class", "topic", "source", "system", "model",
-        "generator", "dataset", "split", "language", "lang", *PROMPT_NAMES,
+        "generator", "dataset", "split", "language", "lang", *PROMPT_NAMES, *REASONING,
     }
 )  # fmt: skip
 """Names of fields that accompany a text; such a field is the text only if there is no other."""
 
-FILLERS = frozenset({"text", "content", "body", "string"})
-FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES})
+FILLERS = frozenset({"text", "content", "body", "string", "statement"})
+FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES, *REASONING})
 """``prompt_text`` is a prompt and ``title_text`` a title, while ``model_text`` and ``human_text`` are texts."""
+
+NO_PROMPTS = frozenset({"system", "negative", "reference", *REASONING})
+"""Words in the names of what is like a prompt, and which no text of the row answers."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TEXT_WORDS = frozenset(name for name in (*TEXT_NAMES, *REFERENCE_NAMES) if "_" not in name)
 
+GENERATED = frozenset(
+    {
+        "answer", "candidate", "completion", "continuation", "gen", "generated", "generation", "hypotheses",
+        "hypothesis", "output", "pred", "prediction", "reference", "reply", "response", "rollout", "sample",
+    }
+)  # fmt: skip
+"""Words in the name of a list whose texts are several answers, not the pieces of one text."""
+
 NAME_IT = "Name the field to read: --text-field FIELD on the command line, text_field in Python"
+
+
+class SeveralTextsError(InputError):
+    """Several fields may hold the text.
+
+    Attributes
+    ----------
+    fields : tuple of str
+    """
+
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +125,8 @@ def choose_fields(
     chosen = [field for field in (text, prompt, identifier) if field]
     for field in chosen:
         table.values(field)
+    if text and _lists_answers(f"{text}.{EVERY}") and _are_lists(table.values(text)):
+        text = f"{text}.{EVERY}"
     if len(set(chosen)) < len(chosen):
         raise InputError("One field was chosen for two roles", allowed="different fields for text, prompt and id")
     known, unfinished = known_texts(table) if not text or prompt is None else ([], [])
@@ -121,10 +147,18 @@ def choose_fields(
         if identifier and table.format != "folder":
             notes.append(f"Ids were read from the field {identifier!r}, guessed by its name.")
     fields = Fields(text, prompt or None, identifier or None)
-    parts = {fields.text, fields.prompt, fields.id}
+    parts = {fields.text, fields.text.removesuffix(f".{EVERY}"), fields.prompt, fields.id}
     others = [field for field in table.columns if field not in parts]
     kept = _metadata(table, metadata, others, notes)
     generation = _generation(table, others, kept, notes)
+    if EVERY in text.split("."):
+        if generation is not None:
+            raise InputError(
+                f"{table.path} has several texts in a row ({text!r}) and a field {generation!r}",
+                allowed="one of them, to tell generations apart",
+                todo=f"Name one text of each row, such as {text.replace(EVERY, '0')!r}",
+            )
+        kept, generation = (*(field for field in kept if field != GENERATION), GENERATION), GENERATION
     return Fields(fields.text, fields.prompt, fields.id, kept, generation), notes
 
 
@@ -137,6 +171,11 @@ def may_be_text(field: str, values: Sequence[Any]) -> bool:
     """Return whether a field of these values is one of texts by its name, or holds prose and is no side field."""
     texts = list(values)
     return hold_text(texts) and not look_like_ids(texts) and (_is_meant(field, texts) or _is_prose(field, texts))
+
+
+def names_reference(field: str) -> bool:
+    """Return whether a word of the name is that of reference texts: ``refA``, ``human_text``, ``gold_2``."""
+    return not {form for word in _words(field) for form in (word, word.removesuffix("s"))}.isdisjoint(REFERENCE_NAMES)
 
 
 def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], notes: list[str]) -> tuple[str, ...]:
@@ -197,16 +236,36 @@ def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], 
             raise _no_answer(table, unfinished)
         return unfinished[0].found.text, unfinished[0].found.reason
     meant = meant or _where_nothing_else_is(free, texts)
-    if len(meant) != 1 or meant[0] in inner:
+    if len(meant) != 1 or (meant[0] in inner and not _lists_answers(meant[0])):
         raise _no_choice(table, meant)
     return meant[0], "as the only field that holds text"
 
 
 def _inner_texts(table: Table, unfinished: list[Unfinished]) -> list[str]:
-    """Return paths to texts in an unknown layout, except unfinished conversations."""
+    """Return paths to texts in an unknown layout, except unfinished conversations and what stands beside texts."""
     begins = tuple(f"{chat.field}." for chat in unfinished)
-    paths = (path for path in table.inner_fields if not path.startswith(begins))
-    return [path for path in paths if hold_text(values := table.values(path)) and look_like_prose(values)]
+    names = {path: _last_name(path) for path in table.inner_fields if not path.startswith(begins)}
+    paths = (path for path, name in names.items() if not _stands_beside(name))
+    texts = [path for path in paths if hold_text(values := table.values(path)) and look_like_prose(values)]
+    return [every_answer(table, path) if _names_answers(path) else path for path in texts]
+
+
+def _lists_answers(path: str) -> bool:
+    """Return whether the path leads to texts of a column of lists, which by its name are answers."""
+    column, _, step = path.rpartition(".")
+    return step in ("0", EVERY) and "." not in column and _names_answers(column)
+
+
+def _names_answers(path: str) -> bool:
+    return not GENERATED.isdisjoint(form for word in _words(path) for form in (word, word.removesuffix("s")))
+
+
+def _are_lists(values: list[Any]) -> bool:
+    """Return whether all values are lists of texts, or missing."""
+    present = [value for value in values if value is not None]
+    return any(present) and all(
+        isinstance(value, list) and all(text is None or isinstance(text, str) for text in value) for value in present
+    )
 
 
 def _where_nothing_else_is(free: dict[str, list[Any]], texts: dict[str, list[Any]]) -> list[str]:
@@ -230,7 +289,7 @@ def _names_text(field: str) -> bool:
 
 def _last_name(path: str) -> str:
     """Return the last step of a path that is a name, not an index."""
-    return next(step for step in reversed(path.split(".")) if not INDEX.fullmatch(step))
+    return next(step for step in reversed(path.split(".")) if step != EVERY and not INDEX.fullmatch(step))
 
 
 def _is_prose(field: str, values: list[Any]) -> bool:
@@ -252,14 +311,22 @@ def _no_choice(table: Table, meant: list[str]) -> InputError:
         which = "Several fields" if len(meant) > 1 else "A nested field"
         wrong = f"{which} of {table.path} may hold the text: {listing([repr(field) for field in meant])}"
     inner = (field for field in table.inner_fields if field not in meant)
-    return InputError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
+    error = SeveralTextsError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
+    error.fields = tuple(meant)
+    return error
 
 
 def _no_answer(table: Table, chats: list[Unfinished]) -> InputError:
     if len(chats) > 1:
-        return _no_choice(table, [chat.found.text if chat.found else chat.text for chat in chats])
-    wrong = f"The conversations in the field {chats[0].field!r} of {table.path} hold no text of an assistant"
-    return InputError(wrong, todo=f"{NAME_IT}; {chats[0].text!r} reads the last messages, whoever wrote them")
+        return _no_choice(table, [path for chat in chats if (path := chat.found.text if chat.found else chat.text)])
+    field, last = chats[0].field, chats[0].text
+    inner = [
+        path for path in table.inner_fields if path.startswith(f"{field}.") and look_like_prose(table.values(path))
+    ]
+    wrong = f"The conversations in the field {field!r} of {table.path} hold no text of an assistant"
+    if last is not None:
+        return InputError(wrong, todo=f"{NAME_IT}; {last!r} reads the last messages, whoever wrote them")
+    return InputError(wrong, received=f"texts in {listing([*map(repr, inner)]) or 'none'}", todo=NAME_IT)
 
 
 def _guess_prompt(
@@ -267,9 +334,27 @@ def _guess_prompt(
 ) -> tuple[str | None, str]:
     """Return the prompt field, if any, and how it was found."""
     for found in (*known, *(chat.found for chat in unfinished if chat.found)):
-        if found.prompt and found.prompt != identifier and text in (None, found.text):
-            return found.prompt, found.reason
-    return _named(table, PROMPT_NAMES, {text, identifier}, _may_be_prompts), "by its name"
+        same = text in (None, found.text, found.text.replace(EVERY, "0"))
+        if found.prompt and found.prompt != identifier and same:
+            return found.prompt, found.asked
+    found_name = _named(table, PROMPT_NAMES, {text, identifier}, _may_be_prompts)
+    return found_name or _ends_in_prompt(table, {text, identifier}), "by its name"
+
+
+def _ends_in_prompt(table: Table, taken: set[Any]) -> str | None:
+    """Return the field whose name ends in a word for prompts, in the order of these words; None if several share it."""
+    for word in PROMPT_NAMES:
+        fields = [field for field in table.columns if field not in taken and _prompt_word(field) == word]
+        found = [field for field in fields if _may_be_prompts(table.values(field))]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _prompt_word(field: str) -> str:
+    """Return the last word of a name that is no filler, in the singular; empty if the name is about a system prompt."""
+    words = [word for word in _words(field) if word not in FILLERS]
+    return words[-1].removesuffix("s") if words and NO_PROMPTS.isdisjoint(words) else ""
 
 
 def _may_be_prompts(values: list[Any]) -> bool:

@@ -14,7 +14,7 @@ import json
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +82,7 @@ def read_file(path: Path, quoting: Quoting | None = None) -> Table:
             return _read_parquet(path, packed=bool(packing))
         if form == "inspect":
             return _read_inspect_log(path, packed=bool(packing))
-        document = _read_document(path, packing) if form == "json" else None
+        document = _read_document(path, packing, form) if form in ("json", "jsonl") else None
         if document is not None:
             return document
         table = _read_lines(path, packing, form, quoting=quoting)
@@ -147,34 +147,71 @@ def _read_lines(
         return _READERS[form](path, some)
 
 
-def json_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
-    """Return the objects of numbered lines of a JSONL file; InputError for a line that holds none."""
+def json_lines(path: Path, lines: Iterator[tuple[int, str]], *, alone: bool = True) -> Table:
+    """Return the objects of numbered lines of a JSONL file; InputError for a line that holds none.
+
+    With ``alone`` false, an object may go on over several lines, and the next one may begin on the same line: then
+    the rows are numbered as those of a document are, not by their lines.
+    """
     rows = Rows(path)
-    blank = 0
+    blank, form = 0, "jsonl"
     for number, line in lines:
         if not line.strip():
             blank += 1
             continue
-        rows.add(number, _json_object(line, path, number))
-    return Table(rows.kept, tuple(rows.columns), path, "jsonl", blank_note(blank))
+        try:
+            rows.add(number, _json_object(line, path, number))
+        except _NoJSONError as error:
+            if alone:
+                raise
+            _add_values(rows, path, chain([line], (text for _, text in lines)), error)
+            form = "json"
+    numbered = enumerate((row for _, row in rows.kept), start=1)
+    return Table(rows.kept if form == "jsonl" else [*numbered], tuple(rows.columns), path, form, blank_note(blank))
 
 
-def _read_document(path: Path, packing: str) -> Table | None:
-    """Read a .json file; None if it holds one object per line, or begins like no JSON that holds records."""
+def _add_values(rows: Rows, path: Path, parts: Iterator[str], refused: _NoJSONError) -> None:
+    """Add the objects that begin on a line which was refused, and all after it, wherever lines end."""
+    reader = Reader(parts, path, before=refused.line - 1)
+    while reader.peek():
+        try:
+            row = as_row(reader.value())
+        except MalformedJSONError as error:
+            raise (refused if error.line == refused.line else _on_lines(path, reader.line, error)) from error
+        rows.add(len(rows.kept) + 1, _object(row, f"Record {len(rows.kept) + 1} of {path}"))
+
+
+def _on_lines(path: Path, begins: int, error: MalformedJSONError) -> InputError:
+    """Return the error for JSON that begins on a line, and is not valid with the lines after it either."""
+    return InputError(
+        f"Line {begins} of {path} is not valid JSON, nor is it with the lines after it: {error.problem}",
+        allowed="one object on each line, or objects over several lines",
+    )
+
+
+def _read_document(path: Path, packing: str, form: str) -> Table | None:
+    """Read a JSON document; None if the file holds an object on each line, or begins like no JSON that holds records.
+
+    Of a file of JSONL, this is none either if its first line is JSON alone.
+    """
     rows = Rows(path)
     notes: tuple[str, ...] = ()
+    if form == "jsonl" and _begins_with_a_line(path, packing):
+        return None
     with opened(path, packing) as stream:
         reader = Reader(decoded_parts(stream, path, packed=bool(packing)), path)
-        begins = reader.peek()
+        begins, begins_on = reader.peek(), reader.line
         if begins == "[":
             read_array(reader, rows, path)
         elif begins == "{":
             try:
                 found = read_object(reader, rows, path)
             except MalformedJSONError as error:
-                if error.line > 1:
-                    raise
-                return None  # the error of the line says as much
+                if error.line == begins_on:
+                    return None  # the error of the line says as much
+                if form == "jsonl":
+                    raise _on_lines(path, begins_on, error) from error
+                raise
             if found is None:
                 return None
             notes = found
@@ -185,19 +222,48 @@ def _read_document(path: Path, packing: str) -> Table | None:
     return Table(rows.kept, tuple(rows.columns), path, "json", notes)
 
 
+class _NoJSONError(InputError):
+    """A line alone is not valid JSON; ``line`` is its number."""
+
+    line: int = 1
+
+
+def _begins_with_a_line(path: Path, packing: str) -> bool:
+    """Return whether the first line that is not blank is JSON alone."""
+    with opened(path, packing) as stream:
+        for _, line in decoded_lines(stream, path, packed=bool(packing)):
+            if line.strip():
+                try:
+                    json.loads(line)
+                except json.JSONDecodeError:
+                    return False
+                except (ValueError, RecursionError):
+                    return True  # the error of the line says as much
+                return True
+    return True
+
+
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
     location = f"Line {number} of {path}"
     try:
         row = as_row(json.loads(line, object_pairs_hook=unique_names))
     except json.JSONDecodeError as error:
-        raise InputError(
+        refused = _NoJSONError(
             f"{location} is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}",
             allowed="one object per line",
-        ) from error
+        )
+        refused.line = number
+        raise refused from error
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{location} is JSON that cannot be used", allowed="one object per line", received=words_of(error)
         ) from error
+    found = _object(row, location)
+    require_whole_characters(line, found, location)
+    return found
+
+
+def _object(row: Any, location: str) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise InputError(
             f"{location} is not a JSON object",
@@ -207,7 +273,6 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
             if isinstance(row, list)
             else "",
         )
-    require_whole_characters(line, row, location)
     return row
 
 
@@ -264,7 +329,7 @@ def _read_inspect_log(path: Path, packed: bool) -> Table:
 
 
 _READERS: dict[str, Callable[[Path, Iterator[tuple[int, str]]], Table]] = {
-    "json": json_lines,
-    "jsonl": json_lines,
+    "json": lambda path, lines: json_lines(path, lines, alone=False),
+    "jsonl": lambda path, lines: json_lines(path, lines, alone=False),
     "text": _read_text,
 }

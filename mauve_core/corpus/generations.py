@@ -1,18 +1,35 @@
-"""Repeated generations: several texts of one candidate for each prompt, told apart by the field ``generation``.
+"""Repeated generations: several texts of one candidate for each prompt.
 
-A text's id is that of its prompt in the first generation, and ends with its generation in the others: ``p7``,
-``p7#1``, ``p7#2``.
+The field ``generation`` tells them apart. A row may instead hold a list of texts, which are numbered from 0. A text's
+id is that of its prompt in the first generation, and ends with its generation in the others: ``p7``, ``p7#1``,
+``p7#2``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from mauve_core.base.errors import InputError
+from mauve_core.corpus.entries import listing
 from mauve_core.corpus.looks import look_like_labels
+from mauve_core.corpus.rows import Rows
+from mauve_core.corpus.table import Table
 
 GENERATION = "generation"
 """Name of the field."""
+
+
+def lengths_of(values: Iterable[Any]) -> list[int]:
+    """Return the length of each list; 0 for other values."""
+    return [len(value) if isinstance(value, list) else 0 for value in values]
+
+
+def usual_number(lengths: Iterable[int]) -> int:
+    """Return how many texts a list holds usually: the median of those that hold any, the lower one; 0 without any."""
+    filled = sorted(length for length in lengths if length)
+    return filled[(len(filled) - 1) // 2] if filled else 0
 
 
 def generation_id(identifier: str, generation: object) -> str:
@@ -70,3 +87,54 @@ def numbers_within(names: Sequence[str]) -> list[str]:
         counts[name] = counts.get(name, 0) + 1
         found.append(str(counts[name]))
     return found
+
+
+def one_text_a_row(table: Table, path: str, columns: Iterable[str], notes: list[str], place: int | None) -> Table:
+    """Return the table with a row for each text of the lists at a path, and their numbers as ``GENERATION``.
+
+    There are as many generations as :func:`usual_number` says. A row without any text stays, to be counted.
+
+    Parameters
+    ----------
+    table : Table
+    path : str
+    columns : iterable of str
+        Fields and paths to keep, as columns.
+    notes : list of str
+        Gets sentences on what was read.
+    place : int, optional
+        Take the text at that place of each list alone.
+
+    Raises
+    ------
+    InputError
+        No list has that place, or there are more texts than a file may have rows.
+    """
+    lists = [value if isinstance(value, list) else [] for value in table.values(path)]
+    lengths, kept = lengths_of(lists), {name: table.values(name) for name in columns}
+    first, end = (0, usual_number(lengths)) if place is None else (place, place + 1)
+    if place is not None and place >= max(lengths, default=0):
+        raise no_generation(table, str(place), [str(number) for number in range(max(lengths, default=0))])
+    rows = Rows(table.path)
+    for index, (number, _) in enumerate(table.rows):
+        own = {name: values[index] for name, values in kept.items()}
+        for generation, text in enumerate(lists[index][first:end] or [None]):
+            rows.add(number, {**own, path: text, GENERATION: generation})
+    notes.append(
+        f"{end:,} generations were read from the lists {path!r}, one text of each."
+        if place is None
+        else f"Of the lists {path!r}, the text at place {place} was read; places are counted from 0."
+    )
+    more, fewer = (
+        (sum(max(0, n - end) for n in lengths), sum(0 < n < end for n in lengths)) if place is None else (0, 0)
+    )
+    if fewer:
+        notes.append(f"{fewer:,} of {len(lists):,} rows hold fewer texts, so some generations lack their prompts.")
+    if more:
+        notes.append(f"{more:,} texts were left out because half of the rows hold no more than {end}.")
+    return replace(table, rows=rows.kept, columns=tuple(rows.columns))
+
+
+def no_generation(table: Table, wanted: str, names: Sequence[str]) -> InputError:
+    """Return the error for a generation that the table does not have."""
+    return InputError(f"{table.path} has no generation {wanted!r}", allowed=listing([*map(repr, names)]) or "none")

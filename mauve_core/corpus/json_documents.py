@@ -39,6 +39,9 @@ AFTER = frozenset(":,]} \t\r\n")
 READ = 1 << 16
 """Characters read at a time, so that few values are cut where a part ends."""
 
+LONGEST_PIECE = 16
+"""Characters of what has a meaning only as a whole: ``-Infinity``, an escaped pair of surrogates."""
+
 _SPACE = re.compile(r"[ \t\r\n]*")
 
 
@@ -47,10 +50,13 @@ class MalformedJSONError(InputError):
 
     Attributes
     ----------
+    problem : str
+        What is wrong, and where.
     line : int
         Where, from 1.
     """
 
+    problem: str = ""
     line: int = 1
 
 
@@ -63,11 +69,13 @@ class Reader:
         The document's text, in parts of any length.
     path : Path
         Names the file in errors.
+    before : int
+        Lines of the file before these parts.
     """
 
-    def __init__(self, parts: Iterator[str], path: Path) -> None:
+    def __init__(self, parts: Iterator[str], path: Path, before: int = 0) -> None:
         self._parts, self._path = parts, path
-        self._text, self._at, self._lines, self._ended = "", 0, 0, False
+        self._text, self._at, self._lines, self._ended = "", 0, before, False
         self._longest = limits.characters() * limits.BYTES_A_CHARACTER
         self._decoder = json.JSONDecoder(object_pairs_hook=unique_names)
 
@@ -81,6 +89,11 @@ class Reader:
             if not self._more(len(self._text) - end):
                 return ""
 
+    @property
+    def line(self) -> int:
+        """Return the line of the next character, or of the first one of a value that is refused, from 1."""
+        return self._line_of(self._at)
+
     def value(self) -> Any:
         """Return the next value, however it is nested."""
         self.peek()
@@ -88,7 +101,7 @@ class Reader:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                if not self._more():
+                if self._is_definite(error) or not self._more():
                     self._refuse(error.msg.removesuffix(" at"), error.pos)
             except (ValueError, RecursionError) as error:
                 raise InputError(f"{self._path} is JSON that cannot be used", received=words_of(error)) from error
@@ -148,12 +161,19 @@ class Reader:
         self._text, self._at = "".join([self._text[start:], *pieces]), 0
         return True
 
+    def _is_definite(self, error: json.JSONDecodeError) -> bool:
+        """Return whether no further text can mend a value, so that a damaged file is not read to its end."""
+        return not error.msg.startswith("Unterminated string") and error.pos + LONGEST_PIECE < len(self._text)
+
+    def _line_of(self, at: int) -> int:
+        return self._lines + self._text.count("\n", 0, at) + 1
+
     def _refuse(self, problem: str, at: int) -> NoReturn:
-        line = self._lines + self._text.count("\n", 0, at) + 1
+        line = self._line_of(at)
         column = at - self._text.rfind("\n", 0, at)
         where = "at its end" if at >= len(self._text) else f"on line {line}, character {column}"
         error = MalformedJSONError(f"{self._path} is not valid JSON: {problem} {where}", allowed=FORMS)
-        error.line = line
+        error.problem, error.line = f"{problem} {where}", line
         raise error
 
 

@@ -1,19 +1,26 @@
 """Refuse, or name, rows of well-known tools that would be misread: loose turns, log-likelihoods, failed requests.
 
 Sources: the OpenAI interface (messages, batch output) and compatible servers, the logged samples of EleutherAI's
-lm-evaluation-harness (``resps`` of a task with ``output_type: loglikelihood`` or ``multiple_choice``).
+lm-evaluation-harness (``resps`` of a task with ``output_type: loglikelihood`` or ``multiple_choice``; a task with
+several filters logs each sample once for each of them).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from mauve_core.base.errors import InputError
+from mauve_core.corpus.entries import listing
 from mauve_core.corpus.paths import ASSISTANTS, CHATS, USERS
+from mauve_core.corpus.rows import Row
 from mauve_core.corpus.table import Table
 
 SPEAKERS = ASSISTANTS | USERS | {"system", "developer", "tool", "function"}
 """Names of those who speak in a conversation."""
+
+SAMPLE = ("doc_id", "doc_hash", "prompt_hash", "resps")
+"""Fields of lm-evaluation-harness that are equal wherever it logs a sample again."""
 
 PAIR_LEVELS = 3
 """Levels of lists above a log-likelihood: requests, answers to each, and the pair with whether it is the greedy one."""
@@ -61,6 +68,26 @@ def _is_likelihood(value: Any) -> bool:
         except ValueError:
             return False
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def one_row_a_sample(table: Table) -> Table:
+    """Return the table without the rows in which lm-evaluation-harness logs a sample again, under another filter."""
+    if not {"doc_id", "resps", "filter"} <= set(table.columns):
+        return table
+    filters: dict[str, object] = {}
+    kept: list[Row] = []
+    again: dict[str, None] = {}
+    for number, row in table.rows:
+        sample, own = repr([row.get(name) for name in SAMPLE]), row.get("filter")
+        if filters.setdefault(sample, own) == own:
+            kept.append((number, row))
+        else:
+            again[repr(own)] = None
+    left_out = len(table.rows) - len(kept)
+    if not left_out:
+        return table
+    note = f"{left_out:,} rows with a sample that an earlier row holds under another filter were left out"
+    return replace(table, rows=kept, notes=(*table.notes, f"{note} ({listing([*again])})."))
 
 
 def failed_requests(table: Table) -> frozenset[int]:

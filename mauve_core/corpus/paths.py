@@ -1,10 +1,11 @@
 """Address nested fields by dotted paths such as ``response.body.choices.0.message.content``.
 
 A step is an object key or a list index, from 0 or negative from the end: ``messages.-1.content`` is the content of the
-last message. In a conversation, a step may also name a speaker, and the next one counts that speaker's messages alone:
-``messages.assistant.-1.content`` is the assistant's last message. ``assistant`` and ``user`` stand for every name of
-these two, and ``answered`` for messages of the user that a message of the assistant follows. Content that is a list of
-parts is read as the texts of its parts, on lines of their own. A column whose own name contains dots takes precedence.
+last message. ``*`` is every entry of a list: ``choices.*.text`` is a list of texts. In a conversation, a step may also
+name a speaker, and the next one counts that speaker's messages alone: ``messages.assistant.-1.content`` is the
+assistant's last message. ``assistant`` and ``user`` stand for every name of these two, and ``answered`` for messages of
+the user that a message of the assistant follows. Content in parts is read as the texts of its parts, on lines of their
+own, without those of the reasoning. A column whose own name contains dots takes precedence.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ from mauve_core.corpus.looks import look_like_prose
 from mauve_core.corpus.metadata import plain
 
 INDEX = re.compile(r"-?[0-9]{1,9}")
+
+EVERY = "*"
+"""Step to every entry of a list."""
 
 SAMPLED, DEEPEST, WIDEST, MOST = 100, 12, 100, 100
 """Limits on listing the paths of a table: rows, levels, entries of an object, and paths in all."""
@@ -35,6 +39,9 @@ ANSWERED = "answered"
 TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
 """Types of the parts of a message's content that hold text."""
 
+REASONING_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
+"""Types of the parts that hold what a model wrote before its answer."""
+
 
 def at_path(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], path: str) -> list[Any] | None:
     """Return the value at the path in every row, None where a row lacks it; None if no column starts the path."""
@@ -46,11 +53,13 @@ def at_path(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], path: str
 
 
 def _followed(value: Any, steps: Sequence[str]) -> Any:
-    for step in steps:
+    for number, step in enumerate(steps, start=1):
         if isinstance(value, dict):
             value = value.get(step)
         elif isinstance(value, list) and INDEX.fullmatch(step):
             value = value[int(step)] if -len(value) <= int(step) < len(value) else None
+        elif isinstance(value, list) and step == EVERY:
+            return [_followed(entry, steps[number:]) for entry in value]
         elif isinstance(value, list):
             value = _messages_of(value, step)
         else:
@@ -77,13 +86,23 @@ def _speaker(message: Any) -> str:
 
 
 def text_of_parts(value: Any) -> Any:
-    """Return the texts of a message's content if it is a list of parts, each on a line of its own; else the value."""
-    if not isinstance(value, list) or not value:
+    """Return the texts of a message's content if it is in parts, each on a line of its own; else the value.
+
+    Parts of reasoning are no texts; content of these alone is empty, and an empty list is None.
+    """
+    typed = not isinstance(value, dict)  # Gemini's content is an object that holds parts without types
+    parts = value if typed else value.get("parts")
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
         return value
-    if not all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in value):
+    if not parts:
+        return None
+    if not typed:
+        spoken = [part for part in parts if isinstance(part.get("text"), str)]
+        return "\n".join(part["text"] for part in spoken if not part.get("thought")) if spoken else value
+    if not all(isinstance(part.get("type"), str) for part in parts):
         return value
-    texts = [part["text"] for part in value if part["type"] in TEXT_PARTS and isinstance(part.get("text"), str)]
-    return "\n".join(texts) if texts else value
+    texts = [part["text"] for part in parts if part["type"] in TEXT_PARTS and isinstance(part.get("text"), str)]
+    return "\n".join(texts) if texts or all(part["type"] in REASONING_PARTS for part in parts) else value
 
 
 def text_paths(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> tuple[str, ...]:

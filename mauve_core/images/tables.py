@@ -132,6 +132,7 @@ def open_table(
     prompt_field: str | None = None,
     id_field: str | None = None,
     metadata_fields: Iterable[str] | None = None,
+    generation: str | None = None,
 ) -> ImageTable:
     """Open a table of images.
 
@@ -141,8 +142,8 @@ def open_table(
         A Parquet, CSV, TSV or JSONL file, or the name of a data set.
     text_field, id_field, metadata_fields
         As for :func:`mauve_core.corpus.read_corpus`; ``text_field`` is the column of images.
-    prompt_field : str, optional
-        Empty: images have no prompts.
+    prompt_field, generation : str, optional
+        Empty: images have no prompts and no generations.
 
     Raises
     ------
@@ -154,6 +155,8 @@ def open_table(
         raise InputError(
             "Images have no prompts", received=repr(prompt_field), todo="Leave the field out: it is kept as metadata"
         )
+    if generation is not None:
+        raise InputError("Images have no generations", received=repr(generation), todo="Leave the generation out")
     columns = columns_of(path)
     if columns is None:
         raise InputError(

@@ -150,7 +150,6 @@ def compare(
     if not named and config.encoder is not None:
         config = dataclasses.replace(config, encoder=EncoderConfig(model=kind_of(corpora[HUMAN].kind).model))
     config = with_precision(config, device, given=given)
-    codes, matched_by = matching(keys_of(corpora))
     if function is not None:
         encoded, used_device = encode_by(function, corpora, progress), f"{NOTHING_ENCODED}: features of a function"
     elif features is None:
@@ -160,14 +159,13 @@ def compare(
         if skip_unencodable:
             corpora = {name: side.corpus for name, side in encoded.items()}
             check_sides(corpora[HUMAN], {name: corpora[name] for name in candidates}, config, None, None)
-            matched = shared_prompts(corpora)
     else:
         encoded, used_device = take_features(corpora, features, known), f"{NOTHING_ENCODED}: features were given"
     clock.lap("encoding")
     arrays = {name: side.features for name, side in encoded.items()}
     generations = {name: corpora[name].generation_codes for name in candidates if corpora[name].generation_codes.any()}
     texts = {name: side.source.n_scored for name, side in encoded.items()}
-    used = array_device(device)
+    (codes, matched_by), used = matching(keys_of(corpora)), array_device(device)
     partitioned = partition_all(arrays, codes, config.score, used, progress, texts, generations, clustering)
     clock.lap("clustering")
     comparison = Comparison(

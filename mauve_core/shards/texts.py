@@ -195,7 +195,7 @@ def _usable(table: Table, named: Named, tally: Tally) -> Texts:
     fields = tally.fields
     if fields.generation is not None:
         raise InputError(
-            f"{table.path} has a field {fields.generation!r}, which tells generations apart",
+            f"{table.path} has several generations, by {fields.text!r} and {fields.generation!r}",
             allowed="one generation in shards: the score of several is the mean of theirs",
             todo="Write each generation to shards of its own, without that field, and compare them as candidates",
         )

@@ -20,6 +20,7 @@ from mauve_core.corpus import Corpus, Table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
 from mauve_core.corpus.delimited import Quoting
 from mauve_core.corpus.equalizing import drawn, equal_draws
+from mauve_core.corpus.fields import SeveralTextsError, names_reference
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
 from mauve_core.encoders.external_features import features_of, require_one_width
@@ -52,6 +53,8 @@ class TextFile:
         The field that names the source of each row, and the value whose rows are read; None reads every row.
     quoting : {"none"} or None
         As for :func:`mauve_core.corpus.read_corpus`.
+    generation : str or None
+        The only generation to read; None reads all.
     """
 
     path: FilePath
@@ -63,15 +66,24 @@ class TextFile:
     by: str | None = None
     source: str | None = None
     quoting: Quoting | None = None
+    generation: str | None = None
 
     def __post_init__(self) -> None:
         if (self.by is None) != (self.source is None):
             raise InputError("A field that names sources and the source to read must be given together")
 
-    def read(self, name: str, tables: dict[str, Table] | None = None, progress: Progress = silent) -> Corpus:
+    def read(
+        self,
+        name: str,
+        tables: dict[str, Table] | None = None,
+        progress: Progress = silent,
+        *,
+        reference: bool | None = None,
+    ) -> Corpus:
         """Read the corpus; InputError and progress as in ``read_corpus`` and ``split_by``.
 
-        ``tables`` keeps, by path, what was read of files that hold several sources, so that each is read once.
+        ``tables`` keeps, by path, what was read of files that hold several sources, so that each is read once. If the
+        file has a field of reference texts beside one of a model, ``reference`` says which is read; None refuses both.
         """
         if self.by is not None and self.source is not None:
             tables = {} if tables is None else tables
@@ -85,18 +97,32 @@ class TextFile:
                 prompt_field=self.prompt_field,
                 id_field=self.id_field,
                 metadata_fields=self.metadata_fields,
+                generation=self.generation,
             )
             return replace(parts[self.source], name=name)
-        return read_corpus(
-            self.path,
-            name=name,
-            text_field=self.text_field,
-            prompt_field=self.prompt_field,
-            id_field=self.id_field,
-            metadata_fields=self.metadata_fields,
-            quoting=self.quoting,
-            progress=progress,
-        )
+
+        def read(text_field: str | None) -> Corpus:
+            return read_corpus(
+                self.path,
+                name=name,
+                text_field=text_field,
+                prompt_field=self.prompt_field,
+                id_field=self.id_field,
+                metadata_fields=self.metadata_fields,
+                quoting=self.quoting,
+                generation=self.generation,
+                progress=progress,
+            )
+
+        try:
+            return read(self.text_field)
+        except SeveralTextsError as error:
+            own = [field for field in error.fields if names_reference(field) is reference]
+            if len(own) != 1:
+                raise
+            corpus = read(own[0])
+        why = f"the only one {'with' if reference else 'without'} a name of reference texts"
+        return replace(corpus, notes=(f"Text was read from the field {own[0]!r}, guessed as {why}.", *corpus.notes))
 
 
 @dataclass(frozen=True)
@@ -185,7 +211,7 @@ class ComparisonTask(NewRunTask):
             def tell(stage: str, read: int, total: int, name: str = name) -> None:
                 progress(f"{stage} of {'the reference' if name == HUMAN else name}", read, total)
 
-            corpora[name] = file.read(name, tables, tell)
+            corpora[name] = file.read(name, tables, tell, reference=name == HUMAN)
             if file.features is not None:
                 features[name] = features_of(name, corpora[name], file.features)
         progress(READING, len(self.files), len(self.files))

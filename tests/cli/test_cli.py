@@ -145,11 +145,12 @@ def test_options_become_the_task() -> None:
     command = ["compare", "--human", "h.csv", "--model", "a=a.csv", "--model", "b=x=y.csv", "--encoder", "minilm"]
     command += ["--text-field", "body", "--text-field", "human=original", "--metadata-field", "a=url", "--k", "7"]
     command += ["--metadata-field", "a=date", "--id-field", "key=value", "--pooling", "mean", "--with-prompt"]
+    command += ["--generation", "b=1"]
     task = task_of(build_parser().parse_args(command))
     assert task.human == TextFile("h.csv", text_field="original", id_field="key=value")
     assert dict(task.candidates) == {
         "a": TextFile("a.csv", text_field="body", id_field="key=value", metadata_fields=("url", "date")),
-        "b": TextFile("x=y.csv", text_field="body", id_field="key=value"),
+        "b": TextFile("x=y.csv", text_field="body", id_field="key=value", generation="1"),
     }
     assert task.config.encoder == EncoderConfig(model="minilm", pooling="mean", with_prompt=True)
     assert task.config.score.k == 7

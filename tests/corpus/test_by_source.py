@@ -52,6 +52,14 @@ def test_parts_have_the_digests_and_pairing_of_separate_files(tmp_path: Path, wi
     assert found.shared("webtext", "a") == 5
 
 
+@pytest.mark.parametrize(("generation", "ids"), [(None, ("1", "1#1", "2", "2#1")), ("1", ("1", "2"))])
+def test_lists_of_texts_are_numbered_within_their_source(generation: str | None, ids: Any, tmp_path: Path) -> None:
+    rows = [{"g": g, "outputs": [f"{g} says {i}.", f"{g} says {i} again."]} for i in range(2) for g in "ab"]
+    parts = split_by(table(tmp_path, *rows), "g", generation=generation)
+    assert (parts["a"].ids, parts["b"].ids) == (ids, ids)
+    assert parts["b"].texts[-1] == "b says 1 again."
+
+
 def test_values_may_be_numbers_or_missing(tmp_path: Path) -> None:
     path = tmp_path / "all.parquet"
     pq.write_table(pa.table({"t": [0.5, 1.0, None, 1.0], "text": ["one x", "two x", "three x", "four x"]}), path)

@@ -184,6 +184,16 @@ def test_repeated_ids_of_a_guessed_field_give_way_to_line_numbers(tmp_path: Path
     assert not any(note.startswith("Ids were read") for note in corpus.notes)
 
 
+@pytest.mark.parametrize("blank", [{"id": ""}, {"id": None}, {}])
+def test_a_blank_id_leaves_the_others(blank: dict[str, Any], tmp_path: Path) -> None:
+    rows = [{"id": 2, "text": "one"}, {**blank, "text": "two"}, {"id": 4, "text": "three"}]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    corpus = read_corpus(path)
+    assert corpus.ids == ("2", "line 2", "4")
+    assert "Rows without an id are called by their place: line 2." in corpus.notes
+
+
 def test_ids_of_rows_left_out_may_repeat(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", [{"id": "x", "text": ""}, {"id": "x", "text": "b"}, {"text": ""}])
     assert read_corpus(path, id_field="id").ids == ("x",)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
+from mauve_core.corpus import Corpus, corpus_from_texts, limits, read_corpus
 from mauve_core.corpus.pairing import shared_prompts
 
 PLACES = [(g, i) for g in (10, 9) for i in range(3)]
@@ -121,3 +121,75 @@ def test_generations_of_one_corpus_share_prompts_that_no_other_has() -> None:
     assert shared_prompts({"human": made("human", ["c", "d"], [0, 0]), "model": made("m", ["a", "a"], [0, 0])}) is None
     with pytest.raises(InputError, match="no metadata field 'generation'"):
         corpus_from_texts(["a"], name="model", generation_field="generation")
+
+
+def wide(folder: Path, lengths: tuple[int, ...], **more: Any) -> Path:
+    """A row for each length, with as many answers."""
+    answers = [[f"Answer {place} to question {i}." for place in range(n)] for i, n in enumerate(lengths)]
+    return file_of(folder, [{"id": f"p{i}", "outputs": own, **more} for i, own in enumerate(answers)])
+
+
+def test_a_list_of_texts_in_a_row_is_several_generations(tmp_path: Path) -> None:
+    corpus = read_corpus(wide(tmp_path, (3, 3, 0, 1, 5), topic="x"))
+    assert corpus.ids == ("p0", "p0#1", "p0#2", "p1", "p1#1", "p1#2", "p3", "p4", "p4#1", "p4#2")
+    assert corpus.texts[1] == "Answer 1 to question 0."
+    assert corpus.generation_codes.tolist() == [0, 1, 2, 0, 1, 2, 0, 0, 1, 2]
+    assert list(corpus.metadata.columns) == ["topic", "generation"]
+    notes = " ".join(corpus.notes)
+    assert "3 generations were read from the lists 'outputs.*', one text of each." in notes
+    assert "1 of 5 rows hold fewer texts, so some generations lack their prompts." in notes
+    assert "2 texts were left out because half of the rows hold no more than 3." in notes
+    assert "1 left out (without the field 'outputs.*'): line 3 (id p2)." in notes
+
+
+@pytest.mark.parametrize(
+    ("answers", "path"),
+    [
+        (lambda own: {"choices": [{"message": {"content": text}} for text in own]}, "choices.*.message.content"),
+        (lambda own: {"prompt": "Say it.", "outputs": [{"text": text} for text in own]}, "outputs.*.text"),
+        (lambda own: {"doc_id": 1, "resps": [own]}, "resps.0.*"),
+        (lambda own: {"choices": [{"turns": [text, "And so on."]} for text in own]}, "choices.*.turns.0"),
+        (lambda own: {"generation": own}, "generation.*"),
+    ],
+)
+def test_tools_keep_several_answers_in_lists(answers: Any, path: str, tmp_path: Path) -> None:
+    rows = [answers([f"Answer {place} to question {i}." for place in range(2)]) for i in range(3)]
+    corpus = read_corpus(file_of(tmp_path, rows))
+    assert corpus.fields is not None
+    assert (corpus.fields.text, corpus.ids) == (path, ("1", "1#1", "2", "2#1", "3", "3#1"))
+    assert corpus.texts[:2] == ("Answer 0 to question 0.", "Answer 1 to question 0.")
+
+
+def test_one_generation_is_read_alone(tmp_path: Path) -> None:
+    path = wide(tmp_path, (2, 2, 1))
+    assert read_corpus(path, generation="1").ids == ("p0", "p1")
+    assert read_corpus(path, text_field="outputs.0").ids == ("p0", "p1", "p2")
+    assert read_corpus(path, text_field="outputs").ids == ("p0", "p0#1", "p1", "p1#1", "p2")
+    listed = file_of(tmp_path, [row(g, i) for g, i in PLACES], "listed.jsonl")
+    corpus = read_corpus(listed, generation="10")
+    assert (corpus.ids, corpus.generation) == (("1", "2", "3"), None)
+    assert corpus.texts == tuple(f"A text, {i} of 10." for i in range(3))
+    single = file_of(tmp_path, [{"text": "One text of one."}], "single.jsonl")
+    assert read_corpus(single, generation="0").ids == ("1",)
+    for file, allowed in ((path, "'0', '1'"), (listed, "'9', '10'"), (single, "'0'")):
+        for wrong in ("2", "-1", "9" * 5000):
+            with pytest.raises(InputError, match=rf"has no generation.*Allowed: {allowed}"):
+                read_corpus(file, generation=wrong)
+
+
+def test_the_first_answer_has_the_prompt_of_all(tmp_path: Path) -> None:
+    rows = [{"arguments": [[f"Question {i}?", {}]], "resps": [[f"Yes, {i}.", f"No, {i}."]]} for i in range(3)]
+    corpus = read_corpus(file_of(tmp_path, rows), text_field="resps.0.0")
+    assert (corpus.texts[0], corpus.prompts) == ("Yes, 0.", ("Question 0?", "Question 1?", "Question 2?"))
+
+
+def test_lists_and_a_field_of_generations_are_refused(tmp_path: Path) -> None:
+    path = file_of(tmp_path, [{"generation": g, "outputs": ["One text.", "Two texts."]} for g in (0, 1)])
+    with pytest.raises(InputError, match=r"such as 'outputs\.0'"):
+        read_corpus(path)
+
+
+def test_as_many_rows_as_a_file_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.ROWS_VARIABLE, "5")
+    with pytest.raises(InputError, match="too many rows"):
+        read_corpus(wide(tmp_path, (2, 2, 2)))

@@ -63,6 +63,66 @@ def test_every_form_gives_the_corpus_of_the_lines(name: str, tmp_path: Path) -> 
     assert "Ids were read from the field 'id', guessed by its name." in corpus.notes
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.ndjson"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda: "".join(json.dumps(row, indent=2) + "\n" for row in ROWS),
+        lambda: "".join(map(json.dumps, ROWS)),
+        lambda: json.dumps(ROWS[0]) + "\n\n" + "\n".join(json.dumps(row, indent=1) for row in ROWS[1:]),
+        lambda: json.dumps({"instances": ROWS}, indent=2),
+        lambda: json.dumps(ROWS, indent=2),
+    ],
+    ids=["indented", "on one line", "indented after a line", "an indented document", "an indented array"],
+)
+def test_objects_need_no_line_of_their_own(content: Callable[[], str], name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(content())
+    corpus = read_corpus(path, id_field="")
+    assert corpus.texts == tuple(map(text, range(N)))
+    assert corpus.ids == tuple(map(str, range(1, N + 1)))
+
+
+INDENTED = '{\n "a": 1\n}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"a": 1\n{"a": 2}\n', "Line 1 of {} is not valid JSON, nor is it with the lines after it: Expecting ','"),
+        ('{"a": "x\n' + '{"a": 2}\n' * 9, "Line 1 of {} is not valid JSON: Invalid control character at character 9"),
+        (INDENTED * 2 + '{\n "a": }\n' + INDENTED, "Line 7 of {} is not valid JSON, nor is it with the lines after it"),
+        (INDENTED * 2 + '{\n "a": 1', "Expecting ',' delimiter at its end"),
+        (INDENTED + "[\n1]", "Record 2 of {} is not a JSON object"),
+        ('{"a": 1},\n{"a": 2}', "Line 1 of {} is not valid JSON: Extra data"),
+    ],
+    ids=lambda part: repr(part)[:30],
+)
+def test_a_damaged_line_is_named_although_objects_may_go_on(content: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_table(path)
+    assert said.format(path) in str(caught.value)
+
+
+def test_limits_hold_for_objects_over_several_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(INDENTED * 11)
+    monkeypatch.setenv(limits.ROWS_VARIABLE, "10")
+    with pytest.raises(InputError, match="too many rows"):
+        read_table(path)
+    path.write_text('{\n "a": [\n' + "1,\n" * 40_000)
+    monkeypatch.setenv(limits.ROWS_VARIABLE, "100000")
+    monkeypatch.setenv(limits.CHARACTERS_VARIABLE, "1000")
+    monkeypatch.setenv(limits.CELLS_VARIABLE, "100")
+    with pytest.raises(InputError, match="too many values"):
+        read_table(path)
+    path.write_text(INDENTED + '{\n "a": [\n' + "1,\n" * 40_000)
+    with pytest.raises(InputError, match="too long"):
+        read_table(path)
+
+
 def test_texts_alone_are_numbered(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps([text(i) for i in range(N)]))

@@ -67,6 +67,16 @@ def test_log_likelihoods_are_refused(resps: Any, tmp_path: Path) -> None:
     assert read_corpus(path, text_field="doc.question").texts == tuple(map(prompt, range(N)))
 
 
+def test_a_sample_logged_once_a_filter_is_one_row(tmp_path: Path) -> None:
+    row: Callable[[int], Any] = lambda i: {**harness_sample(i % 12), "filter": ("strict", "loose")[i // 12]}  # noqa: E731
+    corpus = read_corpus(Layout(row).write(tmp_path))
+    assert corpus.texts == tuple(map(text, range(12)))
+    assert corpus.ids == tuple(map(str, range(12)))
+    assert (
+        "12 rows with a sample that an earlier row holds under another filter were left out ('loose')." in corpus.notes
+    )
+
+
 def test_generated_numbers_are_no_log_likelihoods(tmp_path: Path) -> None:
     path = Layout(lambda i: {**harness_sample(i), "resps": [[str(i)]], "filtered_resps": [str(i)]}).write(tmp_path)
     assert read_corpus(path, text_field="resps.0.0").texts == tuple(map(str, range(N)))

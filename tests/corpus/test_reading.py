@@ -113,6 +113,20 @@ def test_sources_in_several_files(shards: Path) -> None:
     assert corpus.texts == tuple(text(i) for i in (*range(8), *range(16, N)))
 
 
+@pytest.mark.parametrize("names", [("reference_text", "gpt_text"), ("refA", "generated"), ("gold", "vicuna")])
+def test_a_file_with_texts_of_both_sides(names: tuple[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "both.jsonl"
+    rows = [{"prompt": f"Prompt {i}.", names[0]: f"{text(i)} By hand.", names[1]: text(i)} for i in range(N)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = TextFile(str(path))
+    read = {reference: file.read("m", reference=reference) for reference in (True, False)}
+    assert read[True].texts == tuple(row[names[0]] for row in rows)
+    assert read[False].texts == tuple(map(text, range(N)))
+    assert f"{names[0]!r}, guessed as the only one with a name of reference texts." in read[True].notes[0]
+    with pytest.raises(InputError, match="Several fields"):
+        file.read("m")
+
+
 def test_names_independent_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()

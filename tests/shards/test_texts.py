@@ -119,7 +119,7 @@ def test_several_generations_are_not_scored_as_one(tmp_path: Path) -> None:
         for turn in range(2)
         for number in range(3)
     ]
-    with pytest.raises(InputError, match="has a field 'generation', which tells generations apart"):
+    with pytest.raises(InputError, match="has several generations, by 'text' and 'generation'"):
         read(written(tmp_path / "a.jsonl", rows))
 
 
