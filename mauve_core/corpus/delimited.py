@@ -76,22 +76,22 @@ def read_cells(
         with lines() as some:
             return _table(path, some, form, _plain_cells)
     spanning: list[int] = []
-    table, misread = None, None
+    misread: _MisreadError | None = None
     try:
         with lines() as some:
             table = _table(path, some, form, partial(_quoted_cells, spanning=spanning))
     except _MisreadError as error:
-        misread, line = error, error.line
-    if table is not None:
+        misread = error
+    else:
         if form != "tsv" or not spanning:
             return table
-        line = spanning[0]
     with lines() as some:
         look = _look_at(some, DELIMITERS[form])
     if not look.fits:
-        if table is not None:
+        if misread is None:
             return table
         raise misread.as_refused(look.quotes) from misread.__cause__
+    line = spanning[0] if misread is None else misread.line
     with lines() as some:
         table = _table(path, some, form, _plain_cells)
     note = f"Read without quoting, because line {line} does not fit with it: quote marks belong to the texts."
