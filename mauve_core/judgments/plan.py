@@ -186,7 +186,8 @@ def _by_id(names: Sequence[str], corpora: Sequence[Corpus]) -> _Matched:
     joint = [what for what, n in Counter(counted).items() if n > 1]
     texts = {what: sum(len(own) for own, its in zip(corpora, counted, strict=True) if its == what) for what in joint}
     most = max(joint, key=texts.__getitem__, default=0)
-    sides = [corpus.ids if what == most and joint else [None] * len(corpus) for corpus, what in zip(corpora, counted)]
+    chosen = [bool(joint) and what == most for what in counted]
+    sides = [corpus.ids if its else [None] * len(corpus) for corpus, its in zip(corpora, chosen, strict=True)]
     ids = list(dict.fromkeys(entry for side in sides for entry in side if entry is not None))
     return _Matched(names, corpora, ids, _positions(sides, ids), "ids")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -163,6 +163,8 @@ def encode_sides(
         encoding = encoder.encode(corpus, store=store, progress=tell)
         median, cut = float(np.median(encoding.lengths)) if kind.has_words else None, int(encoding.cut.sum())
         source = _source(name, corpus, encoding.key, tokens_median=median, cut=cut, notes=encoding.notes)
+        if kind.has_words:
+            source = replace(source, max_tokens=encoding.limit, pooling=encoding.pooling)
         require_usable(encoding.array, name=f"features of {name!r}", ids=corpus.ids)
         encoded[name] = EncodedSide(source, encoding.array)
         used_device = encoding.device

@@ -16,6 +16,7 @@ from mauve_app.url import bound, session
 from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.over_shards import is_sample, sizes_over_all, stored_over_shards
 from mauve_core.jobs import queue
+from mauve_core.scoring.encoder_use import length_in_words
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
@@ -158,5 +159,5 @@ def _encoder(comparison: Comparison) -> str:
     if encoder is None:
         origin = comparison.config.features_from
         return "features given" if origin is None else f"features of **{escaped(origin)}**"
-    length = f", {encoder.max_tokens:,} tokens" if comparison.has_words else ""
+    length = f", {length_in_words(encoder, comparison.human)}" if comparison.has_words else ""
     return f"encoder **{escaped(encoder.model)}**{length}"
