@@ -63,7 +63,7 @@ def test_the_words(encoder: EncoderConfig, recorded: tuple[int | None, str], len
 )
 def test_a_run_records_it_also_for_stored_features(tmp_path: Path, name: str, pooling: str, said: str) -> None:
     model = MAKERS[name](tmp_path / name)
-    texts = [f"some words of text {i} and more of them again and again" for i in range(12)]
+    texts = [f"some words of text {i} and more of them again and again" for i in range(24)]
     score, store = ScoreConfig(k=2, seeds=1, bootstrap=100), FeatureStore(tmp_path / "features")
     config = CompareConfig(EncoderConfig(str(model), pooling=pooling, max_tokens=5000), score, projection=False)
     for _ in range(2):

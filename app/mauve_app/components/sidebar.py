@@ -43,18 +43,19 @@ def show_product(mark: str) -> None:
     st.logo(logo, size="large")
 
 
-def show() -> None:
-    """The run picker and the facts about the run, below the navigation."""
+def show() -> str:
+    """The run picker and facts about the run, below the navigation; returns the id of the run, empty without one."""
     summaries = cache.run_summaries()
     run_id = session.current().run or cache.usual_run_id(summaries)
     if run_id is None:
-        return
+        return ""
     session.name_run(run_id)
     with st.sidebar:
         titles = {summary.id: f"{summary.name}  ({summary.created[:10]})" for summary in summaries}
         bound.selectbox("run", "Run", titles, None, placeholder="Choose a run")
         if run_id in titles:
             _facts(run_id)
+    return run_id if run_id in titles else ""
 
 
 def show_jobs() -> None:
