@@ -62,14 +62,14 @@ page_chrome.styles()
 access.note()
 with st.sidebar:
     news.watch()
-sidebar.show()
+shown = sidebar.show()
 with st.sidebar:
     jobs = st.container()
     charts.image_format_picker()
     tour_panel.starter()
     visit.show(visitor)
 share.show(page.url_path, visitor)
-tour_panel.show(page.url_path)
+tour_panel.show(page.url_path, shown)
 job_progress.begin_page()
 with suppress(page_chrome.EndOfPageError):
     page.run()

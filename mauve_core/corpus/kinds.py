@@ -46,6 +46,8 @@ class Encoded(Protocol):
     cut: NDArray[np.bool_]
     key: str
     device: str
+    limit: int
+    pooling: str
     notes: tuple[str, ...]
 
 

@@ -291,7 +291,7 @@ def _import_features(corpora: dict[str, Corpus], data: Path) -> dict[str, Any]:
             raise StorageError(f"The committed features of {name!r} cannot be read: {error}") from error
         meta = {"config": ENCODER.as_dict(), "device": entry["device"], "limit": ENCODER.max_tokens}
         uncut = np.zeros(len(array), dtype=np.bool_)
-        arrays[name] = FeatureStore().put(key, array, lengths, uncut, {**meta, "notes": []}).array
+        arrays[name] = FeatureStore().put(key, array, lengths, uncut, {**meta, "notes": [], "pooling": "last"}).array
     return arrays
 
 

@@ -33,6 +33,8 @@ class Features:
         Tokens at which texts were cut: the smaller of ``max_tokens`` and the model's maximum.
     notes : tuple of str
         What a reader must know, such as a model that takes fewer tokens than requested.
+    pooling : str
+        As in ``Tokenized``; empty if it is not known.
     """
 
     array: NDArray[np.float32]
@@ -42,6 +44,7 @@ class Features:
     device: str
     limit: int
     notes: tuple[str, ...] = ()
+    pooling: str = ""
 
     def __repr__(self) -> str:
         n, d = self.array.shape
@@ -61,6 +64,7 @@ def kept_features(
     if store is None:
         return of_tokens(array, tokens, key, device)
     meta = {"config": config.as_dict(), "device": device, "limit": tokens.limit, "notes": list(tokens.notes)}
+    meta["pooling"] = tokens.pooling
     return from_store(key, store.put(key, array, tokens.lengths, tokens.cut, meta))
 
 
@@ -68,7 +72,7 @@ def of_tokens(array: NDArray[np.float32], tokens: Tokenized, key: str, device: s
     """Return features that no store keeps, with read-only arrays."""
     for values in (array, tokens.lengths, tokens.cut):
         values.flags.writeable = False
-    return Features(array, tokens.lengths, tokens.cut, key, device, tokens.limit, tokens.notes)
+    return Features(array, tokens.lengths, tokens.cut, key, device, tokens.limit, tokens.notes, tokens.pooling)
 
 
 def from_store(key: str, stored: StoredFeatures) -> Features:
@@ -82,4 +86,5 @@ def from_store(key: str, stored: StoredFeatures) -> Features:
         device=str(meta["device"]),
         limit=int(meta["limit"]),
         notes=tuple(meta["notes"]),
+        pooling=str(meta.get("pooling", "")),
     )

@@ -67,6 +67,11 @@ class OpenModel:
     recipe: SentenceRecipe | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def pooled(self) -> str:
+        """What is done to the vectors of a text's tokens: a kind of pooling, or the recipe's words."""
+        return "+".join(self.poolings) if self.recipe is None else self.recipe.in_words()
+
 
 def open_model(
     name: str,

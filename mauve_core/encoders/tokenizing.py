@@ -87,6 +87,8 @@ class Tokenized:
     notes : tuple of str
         How a sentence-transformers model was applied, and whether the model's limit cut texts that ``max_tokens``
         allowed.
+    pooling : str
+        What the model does to the vectors of the tokens (``OpenModel.pooled``); empty for no language model.
     """
 
     ids: tuple[TokenIds, ...]
@@ -94,6 +96,7 @@ class Tokenized:
     cut: NDArray[np.bool_]
     limit: int
     notes: tuple[str, ...]
+    pooling: str = ""
 
 
 def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progress: Progress = silent) -> Tokenized:
@@ -237,7 +240,7 @@ def _tokenized(
             f"although max_tokens = {max_tokens} allows more",
         )
     lengths = np.array([len(row) for row in ids], dtype=np.int32)
-    return Tokenized(ids=tuple(ids), lengths=lengths, cut=cut, limit=limit, notes=notes)
+    return Tokenized(ids=tuple(ids), lengths=lengths, cut=cut, limit=limit, notes=notes, pooling=opened.pooled)
 
 
 def read_texts(tokenizer: Any, texts: str | list[str], **options: Any) -> Any:

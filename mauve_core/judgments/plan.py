@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.pairing import column_of, counted_in
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key, text_digest
@@ -187,10 +186,8 @@ def _by_id(names: Sequence[str], corpora: Sequence[Corpus]) -> _Matched:
     joint = [what for what, n in Counter(counted).items() if n > 1]
     texts = {what: sum(len(own) for own, its in zip(corpora, counted, strict=True) if its == what) for what in joint}
     most = max(joint, key=texts.__getitem__, default=0)
-    sides = [
-        corpus.ids if what == most and joint else [None] * len(corpus)
-        for corpus, what in zip(corpora, counted, strict=True)
-    ]
+    chosen = [bool(joint) and what == most for what in counted]
+    sides = [corpus.ids if its else [None] * len(corpus) for corpus, its in zip(corpora, chosen, strict=True)]
     ids = list(dict.fromkeys(entry for side in sides for entry in side if entry is not None))
     return _Matched(names, corpora, ids, _positions(sides, ids), "ids")
 
@@ -284,15 +281,13 @@ def _ordered(pairs: Mapping[tuple[int, int], _Ints], prompts: int, streams: list
 
 def _notes(matched: _Matched, left_out: int, min_words: int, equal: int, used: Sequence[str]) -> tuple[str, ...]:
     present = [prompt for prompt in range(len(matched.ids)) if (matched.positions[:, prompt] != ABSENT).sum() > 1]
-    notes = [f"Texts of {plural(len(present), 'prompt')} were matched by their {matched.means}."]
+    notes = [f"Texts of {len(present)} prompts were matched by their {matched.means}."]
     if all(corpus.prompts is None for corpus in matched.corpora):
         notes.append("The texts have no prompts: raters compare texts with the same id without seeing a prompt.")
     if left_out:
-        notes.append(
-            f"{plural(left_out, 'text')} of fewer than {min_words} words {verb(left_out, 'was', 'were')} left out."
-        )
+        notes.append(f"{left_out} texts of fewer than {min_words} words were left out.")
     if equal:
-        notes.append(f"{plural(equal, 'pair')} of identical texts {verb(equal, 'was', 'were')} left out.")
+        notes.append(f"{equal} pairs of identical texts were left out.")
     alone = [name for name in matched.names if name not in used]
     if alone:
         notes.append(f"No text of {', '.join(alone)} shares a prompt with another source; it is not compared.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from mauve_core.base.config import SCORES, CompareConfig, PartitionKind
+from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.formatting import as_percent, printable, with_plain_spaces
 from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.corpus.normalizing_steps import STEPS, name_of, number_of
-from mauve_core.encoders.catalogue import weights_of
+from mauve_core.encoders.catalogue import names_word_vectors, weights_of
+from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import mean_and_spread, pairing_in_words, tests_sentence
 
@@ -59,7 +60,7 @@ def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", 
     sentences = [
         _compared(comparison),
         _normalized(comparison),
-        _features(comparison.config, of_texts=comparison.has_words),
+        _features(comparison),
         _clusters(comparison, kind),
         _scores(comparison, smoothing),
         _spread(comparison),
@@ -115,34 +116,31 @@ def _step(comparison: Comparison, spec: str) -> str:
     return f"{done} ({human.count:,} of {human.of:,} human texts, {number} of each candidate's)"
 
 
-def _features(config: CompareConfig, *, of_texts: bool) -> str:
-    encoder, origin = config.encoder, config.features_from
+def _features(comparison: Comparison) -> str:
+    encoder, origin = comparison.config.encoder, comparison.config.features_from
     if encoder is None and origin is not None:
         return f"Features are those of {printable(origin)}, computed beforehand."
     if encoder is None:
         return "Features were computed elsewhere and supplied."
     revision = f" at revision {printable(encoder.revision)}" if encoder.revision else ""
     what = "prompt and text" if encoder.with_prompt else "the text alone"
+    reading = f"reading {what} up to {length_in_words(encoder, comparison.human)}."
     if names_server(encoder.model):
         served = parse_server_name(encoder.model)
         return (
             f"Features are embeddings of the model {printable(served.model)} from the server {printable(served.url)}, "
-            f"reading {what} up to {encoder.max_tokens:,} words."
+            f"{reading}"
         )
-    pooling = {
-        "auto": "the model's usual pooling (what its modules.json says, else the last token of a causal model, the "
-        "first of a masked one)",
-        "last": "the last token",
-        "first": "the first token",
-        "mean": "the mean over tokens",
-    }[encoder.pooling]
+    pooling = pooling_in_words(encoder, comparison.human)
+    if names_word_vectors(encoder.model):
+        return f"Features are from {printable(encoder.model)} ({pooling}), {reading}"
     weights = f"{weights_of(encoder.model)}; " if weights_of(encoder.model) else ""
-    if not of_texts:
+    if not comparison.has_words:
         return f"Features are from {printable(encoder.model)}{revision} ({weights}{encoder.dtype})."
     layer = "the last layer" if encoder.layer == -1 else f"hidden layer {encoder.layer}"
     return (
         f"Features are from {printable(encoder.model)}{revision} ({weights}{layer}, {pooling}, {encoder.dtype}), "
-        f"reading {what} up to {encoder.max_tokens:,} tokens."
+        f"{reading}"
     )
 
 

@@ -30,6 +30,7 @@ from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
 from mauve_core.scoring import empty_clusters
+from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
 from mauve_core.scoring.reference import LIKE_FOR_LIKE_NOTE, reference_sentences
 from mauve_core.scoring.result import Comparison, Source
 from mauve_core.scoring.tables import (
@@ -188,7 +189,8 @@ def making_section(comparison: Comparison) -> Section:
         f"{comparison.words.source(source.name)}: {note}" for source in comparison.sources for note in source.notes
     )
     excluded = notes or ("Nothing was excluded.",)
-    settings = Table("Settings", ("Setting", "Value"), tuple(_flat(comparison.config.as_dict())), folded=True)
+    rows = [*_flat(comparison.config.as_dict()), *_as_used(comparison)]
+    settings = Table("Settings", ("Setting", "Value"), tuple(rows), folded=True)
     environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
     empty = Table(
         empty_clusters.TITLE,
@@ -241,6 +243,15 @@ def _leaderboard_table(comparison: Comparison) -> Table:
 
 def _about_pooled(comparison: Comparison) -> str:
     return "".join(f" {sentence}" for source in comparison.sources if (sentence := pooled_sentence(source)))
+
+
+def _as_used(comparison: Comparison) -> list[tuple[str, str]]:
+    """What the settings of length and pooling came to."""
+    encoder = comparison.config.encoder
+    if encoder is None or not comparison.has_words:
+        return []
+    read, pooled = length_in_words(encoder, comparison.human), pooling_in_words(encoder, comparison.human)
+    return [("texts read up to", read), ("pooling as applied", pooled)]
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ from mauve_core.corpus.looks import doubt_about
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.precision import cost_of
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS, tenth_of_texts
+from mauve_core.scoring.encoder_use import length_in_words
 from mauve_core.scoring.result import Source
 from mauve_core.scoring.sizes import alike
 
@@ -125,7 +126,10 @@ def _cut(sources: Sequence[Source], config: CompareConfig) -> str:
     cut = [f"{source.cut} of {source.n} of {source.name}" for source in sources if source.cut]
     if not cut or config.encoder is None:
         return ""
-    return f"The encoder cut texts at {config.encoder.max_tokens} tokens or the model's own limit: {', '.join(cut)}."
+    at = f"{config.encoder.max_tokens} tokens or the model's own limit"
+    if sources[0].max_tokens is not None:
+        at = length_in_words(config.encoder, sources[0])
+    return f"The encoder cut texts at {at}: {', '.join(cut)}."
 
 
 def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:

@@ -93,6 +93,10 @@ class Source:
         Median length in the encoder's tokens after cutting; None if features were given.
     cut : int
         Number of texts that the encoder cut at its maximum length.
+    max_tokens : int or None
+        That length: the smaller of the setting and the model's own limit; None if it was not recorded.
+    pooling : str
+        How the vectors of a text's tokens became one, as ``Features.pooling``; empty if it was not recorded.
     notes : tuple of str
         Notes from reading the file: exclusions, duplicates, guesses.
     normalized : tuple of Change or None
@@ -116,6 +120,8 @@ class Source:
     normalized: tuple[Change, ...] | None = None
     generations: Annotated[int, Within(1, 2**31)] = 1
     n_smallest: Count | None = None
+    max_tokens: Count | None = None
+    pooling: str = ""
     kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS))] = TEXT
 
     @property

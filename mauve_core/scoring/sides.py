@@ -181,6 +181,8 @@ def encode_sides(
         corpus, encoding = _encoded(name, corpus, encoder, store, tell, skip_unencodable)
         median, cut = float(np.median(encoding.lengths)) if kind.has_words else None, int(encoding.cut.sum())
         source = _source(name, corpus, encoding.key, tokens_median=median, cut=cut, notes=encoding.notes)
+        if kind.has_words:
+            source = replace(source, max_tokens=encoding.limit, pooling=encoding.pooling)
         require_usable(encoding.array, name=f"features of {name!r}", ids=corpus.ids)
         encoded[name] = EncodedSide(source, encoding.array, corpus)
         used_device = encoding.device

@@ -23,10 +23,10 @@ from mauve_core.base.formatting import (
     with_spread,
     written,
 )
-from mauve_core.base.server_names import names_server
 from mauve_core.base.words import Words
 from mauve_core.corpus.normalizing_steps import titles_of_steps
-from mauve_core.encoders.catalogue import with_weights
+from mauve_core.encoders.catalogue import has_no_tokenizer, with_weights
+from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
 from mauve_core.scoring.reference import (
     HUMAN_VS_HUMAN,
     REFERENCE_SCORE,
@@ -349,10 +349,10 @@ def _settings(comparison: Comparison) -> list[str]:
     if encoder is not None:
         text = "prompt + text" if encoder.with_prompt else "text only"
         model = with_weights(encoder.model) + (f" at {encoder.revision}" if encoder.revision else "")
-        inside = f"tokens, pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
-        if names_server(encoder.model):
-            inside = "words"
-        lines = [f"encoder: {printable(model)}, {text}, at most {encoder.max_tokens} {inside}"]
+        inside = [f"pooling: {pooling_in_words(encoder, comparison.human)}"]
+        inside += [] if has_no_tokenizer(encoder.model) else [f"layer {encoder.layer}", encoder.dtype]
+        read = f"at most {length_in_words(encoder, comparison.human)}"
+        lines = [f"encoder: {', '.join([printable(model), text, read, *inside])}"]
         if not comparison.has_words:
             lines = [f"encoder: {printable(model)}, {encoder.dtype}"]
     k = "a tenth of the smaller side, at most 5,000" if score.k is None else str(score.k)

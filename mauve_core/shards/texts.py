@@ -217,10 +217,15 @@ def _usable(table: Table, named: Named, tally: Tally) -> Texts:
     return Texts(chosen, prompts, ids)
 
 
+def id_of_text(text: str) -> str:
+    """The id of a text that came without one."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def _ids(table: Table, name: str | None, kept: list[int], texts: tuple[str, ...]) -> tuple[str, ...]:
     given = None if name is None else table.find(name)
     if given is None:
-        return tuple(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
+        return tuple(map(id_of_text, texts))
     ids = [id_of(given[index]) for index in kept]
     if None in ids:
         raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -25,6 +26,7 @@ from mauve_core.shards.places import name_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.samples import SampledText, sample_of
+from mauve_core.shards.texts import id_of_text
 from mauve_core.shards.whereabouts import Note, notes_of, take_note
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Stored, unheeded
@@ -118,13 +120,14 @@ def _origin(shards: Sequence[str]) -> str:
 
 def _corpus(source: str, texts: Sequence[SampledText], origin: str) -> Corpus:
     prompts = [text.prompt for text in texts]
-    return corpus_from_texts(
+    corpus = corpus_from_texts(
         [text.text for text in texts],
         name=source,
         ids=_distinct([text.id for text in texts]),
         prompts=None if None in prompts else prompts,
         origin=origin,
     )
+    return replace(corpus, numbered=all(text.id == id_of_text(text.text) for text in texts))
 
 
 def _distinct(ids: Sequence[str]) -> list[str]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from mauve_app.caching.cache import LAST_RUN
 from mauve_app.url.codecs import MAX_CHOSEN, MAX_LASSO_POINTS, MAX_SPEC, MAX_TRIED
 from mauve_app.url.parameters import FACTORS, MAX_RATER, MAX_SECONDS, PARAMETERS, State, changed, parse, to_query
 from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.figures.map import COLOURINGS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.store import Run, RunStore
 from tests.app.pages import url_of
 
 names = st.text(min_size=1, max_size=30)
@@ -209,6 +212,25 @@ def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
 
     assert after({"cluster": "3"}, script) == {"run": "b", "cluster": "3"}
     assert after({"run": "a", "cluster": "3"}, script) == {"run": "a", "cluster": "3"}
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("kept", "opened"), [({}, "demo"), ({LAST_RUN: "synthetic"}, "synthetic"), ({LAST_RUN: "gone"}, "demo")]
+)
+def test_a_url_without_a_run_opens_the_last_one_of_the_browser(
+    open_page: Callable[..., AppTest], run: Run, monkeypatch: pytest.MonkeyPatch, kept: dict[str, str], opened: str
+) -> None:
+    class Cookies(dict[str, str]):
+        def to_dict(self) -> dict[str, str]:
+            return dict(self)
+
+    assert RunStore().save("demo", run.comparison, run.corpora).id == "demo"
+    monkeypatch.setattr(type(streamlit.context), "cookies", Cookies(kept))
+    assert url_of(open_page())["run"] == opened
+    missing = open_page(run="gone")
+    assert url_of(missing)["run"] == "gone"
+    assert any("gone" in error.value for error in missing.error)
 
 
 def test_a_new_partition_forgets_the_cluster_unless_it_comes_with_one() -> None:

@@ -208,6 +208,7 @@ def test_a_hub_model_that_may_have_more_files_says_so(
 def test_the_package_and_its_folder_are_the_same(texts: tuple[str, ...]) -> None:
     folder = str(PACKAGED["minilm"].locate())
     found = features("minilm", texts[:8])
+    assert (found.limit, found.pooling) == (256, "mean pooling, unit length")
     np.testing.assert_array_equal(features(folder, texts[:8]).array, found.array)
     assert relative_error(found.array, unit(twin(folder, texts[:8], ["mean"], 256))) < RELATIVE
     assert found.limit == 256

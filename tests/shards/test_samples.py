@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import over_all_rows, sample_sentence, stored_over_shards
 from mauve_core.shards.encoding import feature_rows
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.samples import Keeper, SampledText, sample_of, texts_path
+from mauve_core.shards.texts import id_of_text
+from mauve_core.tasks import over_shards
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import carried_out
 
@@ -30,6 +34,15 @@ def test_the_sample_does_not_depend_on_the_shards(text_plan: Callable[..., Plan]
     for source in few:
         assert [text.id for text in few[source]] == [text.id for text in many[source]]
         assert len(few[source]) == 50
+
+
+def test_a_digest_that_stands_for_an_id_pairs_nothing() -> None:
+    def side(name: str, own_id: str) -> Corpus:
+        return over_shards._corpus(name, [SampledText(0, 0, 0, own_id, "an equal text", None)], "shards")
+
+    for own_id, paired in ((id_of_text("an equal text"), False), ("p1", True)):
+        found = shared_prompts({name: side(name, own_id) for name in (HUMAN, "model")})
+        assert (found is not None) == paired
 
 
 def test_both_sides_keep_the_same_prompts(text_plan: Callable[..., Plan], tmp_path: Path) -> None:

@@ -71,7 +71,10 @@ TIMED_TEXTS = 5
 """Texts that are encoded to measure an encoder's pace."""
 
 DEMO = "demo"
-"""Prefix of the id of the run that opens if the URL names none."""
+"""Prefix of the id of the run that opens if the URL names none and the browser has shown none yet."""
+
+LAST_RUN = "mauve_lens_run"
+"""Cookie: id of the run that the browser showed last (page_chrome.js)."""
 
 
 def run_summaries() -> list[RunSummary]:
@@ -96,10 +99,19 @@ def opened_run_id(wanted: str | None) -> str | None:
 
 
 def usual_run_id(summaries: Sequence[RunSummary]) -> str | None:
-    """The run to show if none is named: the demo, else the newest."""
+    """The run to show if none is named: the last one in this browser, if it exists, else the demo, else the newest."""
     ids = [summary.id for summary in summaries]
-    demos = [run_id for run_id in ids if run_id.startswith(DEMO)]
-    return next(iter(demos or ids), None)
+    last = st.context.cookies.to_dict().get(LAST_RUN)
+    return last if last in ids else _demo_among(ids) or next(iter(ids), None)
+
+
+def demo_run_id() -> str | None:
+    """The run of the demo; None if it is not installed."""
+    return _demo_among([summary.id for summary in run_summaries()])
+
+
+def _demo_among(ids: Sequence[str]) -> str | None:
+    return next((run_id for run_id in ids if run_id.startswith(DEMO)), None)
 
 
 def load_run(run_id: str) -> Run:

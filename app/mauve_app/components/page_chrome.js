@@ -4,8 +4,11 @@
 // would, and only some browsers do it by themselves. The sections of the navigation, which Streamlit writes as a list of
 // boxes with items of no list, become named groups of links. The element of the tour's step is marked and kept in sight
 // below the step's words. A panel that a button folds out gets the focus, because Streamlit puts it at the end of the
-// page, where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. A cookie
-// remembers that the tour was offered. Links to files save them instead of opening a tab.
+// page, where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. Cookies
+// remember that the tour was offered and which run was shown last. Links to files save them instead of opening a tab.
+//
+// When a lost connection is back, the page is drawn anew: a new session of the server, after a restart or a long break,
+// knows the URL only from a run of the page, and the next link would open without it.
 //
 // The row of the chosen cluster is kept in sight in each list of clusters, a chart in an area that scrolls.
 //
@@ -14,7 +17,7 @@
 // A browser that cannot draw Plotly's point clouds says so, once a visit.
 //
 // From the server (data): pointed (key of an element, or ""), step (a new one points anew), seen (set the cookie),
-// webgl (false when the server knows that there is none).
+// run (id of the run shown, or ""), webgl (false when the server knows that there is none). To it: webgl, reconnected.
 
 const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="stTable"] > div, .st-key-tour';
 const SECTIONS = '[data-testid="stSidebarNavItems"]';
@@ -27,20 +30,23 @@ const COVERED = "(max-width: 768px)"; // where Streamlit lays the sidebar over t
 const LISTS = [".st-key-clusters_list", ".st-key-clusters_of_all_list"];
 const SHADED = (colour) => !/, ?0\)$/.test(colour);
 const DELAY_MS = 50;
-const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
+const STATES = ["data-test-script-state", "data-test-connection-state"];
+const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: STATES };
 const GESTURES = ["wheel", "touchmove", "pointerdown", "mousedown", "keydown"];
 const HEADER_PX = 60; // Streamlit's bar at the top
 const CLEAR_PX = 8; // between the tour's words and what they are about, at least
 const HEADING_PX = 80; // and where the window has room: the heading of what they are about
-const COOKIE = "mauve_lens_tour=seen; max-age=31536000; path=/; samesite=strict";
+const KEPT = "max-age=31536000; path=/; samesite=strict";
+const COOKIE = `mauve_lens_tour=seen; ${KEPT}`;
+const LAST_RUN = "mauve_lens_run";
 
 const faces = new WeakMap();
 let webgl; // whether the browser has it: asked once
 
 export default function show(component) {
-  const { parentElement, data, setStateValue } = component;
+  const { parentElement, data, setStateValue, setTriggerValue } = component;
   if (!faces.has(parentElement)) faces.set(parentElement, new Face());
-  faces.get(parentElement).show(data);
+  faces.get(parentElement).show(data, setTriggerValue);
   if (data.webgl && !drawsWebgl()) setStateValue("webgl", false);
   return () => {
     faces.get(parentElement)?.close();
@@ -52,7 +58,10 @@ class Face {
   constructor() {
     this.pointer = new Pointer(() => this.later());
     this.lists = LISTS.map(() => new List());
-    this.observer = new MutationObserver(() => this.later());
+    this.observer = new MutationObserver(() => {
+      this.follow();
+      this.later();
+    });
     this.observer.observe(document.body, CHANGES);
     this.onResize = () => this.later();
     window.addEventListener("resize", this.onResize);
@@ -61,9 +70,19 @@ class Face {
     this.later();
   }
 
-  show(data) {
+  show(data, tell) {
+    this.tell = tell;
     if (data.seen) document.cookie = COOKIE;
+    if (data.run) document.cookie = `${LAST_RUN}=${encodeURIComponent(data.run)}; ${KEPT}`;
     this.pointer.show(data);
+  }
+
+  // At once, before a reader can press anything.
+  follow() {
+    const connection = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
+    const lost = this.connection !== undefined && this.connection !== connection;
+    this.connection = connection;
+    if (lost && connection === "CONNECTED") this.tell("reconnected", true);
   }
 
   close() {

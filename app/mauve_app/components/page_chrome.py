@@ -56,8 +56,11 @@ def styles() -> None:
     st.html(_STYLES)
 
 
-def in_browser(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
+def in_browser(pointed: str = "", step: str = "", *, seen: bool = False, run: str = "") -> None:
     """Call once per page: adds scrolling areas to the tab order and reports a browser without WebGL.
+
+    After a lost connection it has the page drawn anew, because the session may be a new one: Streamlit empties the URL
+    on a change of page, and only a session that has seen the URL can restore it.
 
     Parameters
     ----------
@@ -67,9 +70,18 @@ def in_browser(pointed: str = "", step: str = "", *, seen: bool = False) -> None
         Changes whenever there is something new to point at.
     seen : bool
         Let the browser remember that the tour was offered.
+    run : str
+        Id of a stored run for the browser to remember as the last one (``cache.LAST_RUN``); empty keeps what it has.
     """
-    data = {"pointed": pointed, "step": step, "seen": seen, "webgl": draws_webgl()}
-    _in_browser(key=_KEY, data=data, height="content", default={"webgl": True}, on_webgl_change=_remember_webgl)
+    data = {"pointed": pointed, "step": step, "seen": seen, "run": run, "webgl": draws_webgl()}
+    _in_browser(
+        key=_KEY,
+        data=data,
+        height="content",
+        default={"webgl": True},
+        on_webgl_change=_remember_webgl,
+        on_reconnected_change=_drawn_anew,
+    )
 
 
 def draws_webgl() -> bool:
@@ -79,6 +91,10 @@ def draws_webgl() -> bool:
 
 def _remember_webgl() -> None:
     st.session_state[_WEBGL] = bool(st.session_state[_KEY]["webgl"])
+
+
+def _drawn_anew() -> None:
+    """Does nothing: the rerun that the browser asks for is enough."""
 
 
 def nothing_yet(what: str, why: str, how: str) -> None:

@@ -16,6 +16,7 @@ from mauve_app.url import bound, session
 from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.over_shards import is_sample, sizes_over_all, stored_over_shards
 from mauve_core.jobs import queue
+from mauve_core.scoring.encoder_use import length_in_words
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
@@ -42,18 +43,19 @@ def show_product(mark: str) -> None:
     st.logo(logo, size="large")
 
 
-def show() -> None:
-    """The run picker and the facts about the run, below the navigation."""
+def show() -> str:
+    """The run picker and facts about the run, below the navigation; returns the id of the run, empty without one."""
     summaries = cache.run_summaries()
     run_id = session.current().run or cache.usual_run_id(summaries)
     if run_id is None:
-        return
+        return ""
     session.name_run(run_id)
     with st.sidebar:
         titles = {summary.id: f"{summary.name}  ({summary.created[:10]})" for summary in summaries}
         bound.selectbox("run", "Run", titles, None, placeholder="Choose a run")
         if run_id in titles:
             _facts(run_id)
+    return run_id if run_id in titles else ""
 
 
 def show_jobs() -> None:
@@ -158,5 +160,5 @@ def _encoder(comparison: Comparison) -> str:
     if encoder is None:
         origin = comparison.config.features_from
         return "features given" if origin is None else f"features of **{escaped(origin)}**"
-    length = f", {encoder.max_tokens:,} tokens" if comparison.has_words else ""
+    length = f", {length_in_words(encoder, comparison.human)}" if comparison.has_words else ""
     return f"encoder **{escaped(encoder.model)}**{length}"

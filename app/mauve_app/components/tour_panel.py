@@ -24,22 +24,23 @@ from mauve_core.base.errors import MauveLensError
 
 _SEEN = "tour_seen"
 _COOKIE = "mauve_lens_tour"
-_DEMO = "demo"
 
 
-def show(page: str) -> None:
+def show(page: str, run: str) -> None:
     """The panel of the step that the URL names.
 
     Parameters
     ----------
     page : str
         Path of the page in the URL, as ``st.navigation`` gives it.
+    run : str
+        Id of the run that the page shows, as :func:`mauve_app.components.page_chrome.in_browser` takes it.
     """
     state = session.current()
     run_id = cache.opened_run_id(state.run)
     steps = _steps(run_id, presenting=state.presenting) if state.tour is not None else []
     if state.tour is None or not steps:
-        page_chrome.in_browser(seen=st.session_state.get(_SEEN, False))
+        page_chrome.in_browser(seen=st.session_state.get(_SEEN, False), run=run)
         return
     number = min(max(state.tour, 1), len(steps))
     on_its_page = _path(steps[number - 1]) == page
@@ -47,9 +48,10 @@ def show(page: str) -> None:
         _slide(steps, number)
     else:
         _panel(steps, number, on_its_page=on_its_page)
-    if number == 1 and run_id is not None and not run_id.startswith(_DEMO) and not state.presenting:
+    if number == 1 and run_id is not None and not run_id.startswith(cache.DEMO) and not state.presenting:
         _demo_instead()
-    page_chrome.in_browser(steps[number - 1].points_at if on_its_page else "", f"{run_id} {number} {page}", seen=True)
+    pointed = steps[number - 1].points_at if on_its_page else ""
+    page_chrome.in_browser(pointed, f"{run_id} {number} {page}", seen=True, run=run)
 
 
 def offer() -> None:
@@ -137,8 +139,8 @@ def _slide(steps: list[Step], number: int) -> None:
 
 
 def _demo_instead() -> None:
-    demo = cache.opened_run_id(None)
-    if demo is not None and demo.startswith(_DEMO):
+    demo = cache.demo_run_id()
+    if demo is not None:
         st.page_link(
             "views/compare/compare.py",
             label="This is your own run. Take the tour of the demo instead.",

@@ -109,7 +109,7 @@ class State:
     """The view that the URL describes. A field of one page or panel names it; the others belong to several."""
 
     run: str | None = parameter(TEXT, None)
-    """Id of the stored run; None means the sidebar's choice (the demo, else the newest)."""
+    """Id of the stored run; None means the last one in this browser, else the demo, else the newest."""
     candidate: str | None = parameter(TEXT, None, reset_by=("run",))
     """Candidate in focus; None means the run's first."""
     partition: PartitionKind = parameter(one_of(PartitionKind), "pairwise")

@@ -9,8 +9,10 @@ import streamlit as st
 
 from mauve_app.components.markup import escaped
 from mauve_app.components.saying import said
+from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.advice import minor_advice
+from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
 from mauve_core.scoring.result import Comparison
 
 
@@ -54,10 +56,17 @@ def show_settings(comparison: Comparison) -> None:
                     st.text(f"{comparison.words.source(source.name)}: {note}")
             left, right = st.columns(2)
             encoder = comparison.config.encoder
-            left.caption("Settings" if encoder is None else f"Settings; encoder {escaped(with_weights(encoder.model))}")
+            left.caption("Settings" if encoder is None else f"Settings; encoder {_as_used(encoder, comparison)}")
             left.json(comparison.config.as_dict())
             right.caption("Environment")
             right.json(dict(comparison.environment))
+
+
+def _as_used(encoder: EncoderConfig, comparison: Comparison) -> str:
+    used = [with_weights(encoder.model)]
+    if comparison.has_words:
+        used += [length_in_words(encoder, comparison.human), pooling_in_words(encoder, comparison.human)]
+    return escaped("; ".join(used))
 
 
 def sources_frame(comparison: Comparison) -> pd.DataFrame:

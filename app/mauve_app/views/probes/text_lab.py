@@ -23,6 +23,7 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
 from mauve_core.corpus.perturbations import Perturbation, perturb
 from mauve_core.experiments.robustness.text_space import Encoded, Neighbour, TextSpace, cosine_distance
+from mauve_core.scoring.encoder_use import length_in_words
 from mauve_core.store import Run
 
 NEIGHBOURS = 5
@@ -110,7 +111,7 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
     if encoded.cut:
         st.caption(f":material/content_cut: The encoder reads {encoded.tokens:,} tokens; the rest is cut off.")
     else:
-        st.caption(f"{encoded.tokens:,} of at most {config.max_tokens:,} tokens.")
+        st.caption(f"{encoded.tokens:,} of at most {length_in_words(config, run.comparison.human)}.")
     st.page_link(
         "views/clusters/clusters.py",
         label=f"Texts and words of {title}",

@@ -1,0 +1,39 @@
+"""An open page outlives its server: after a restart, the next link leads to the same run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from mauve_core.store import RunStore
+from tests.browser import charts
+from tests.browser.conftest import free_port, serving
+from tests.synthetic import make_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+
+
+def test_after_a_restart_the_next_link_leads_to_the_same_run(page: Page, tmp_path: Path) -> None:
+    home, port = tmp_path / "home", free_port()
+    run = make_run(home, n=60, seeds=2, projection=False)
+    RunStore(home / "runs").save("demo", run.comparison, run.corpora)
+    with serving(home, port=port) as url:
+        page.goto(f"{url}/?run=synthetic&scale=3")
+        charts.settle(page)
+        other = page.context.new_page()  # the last run of the browser is another one
+        other.goto(f"{url}/?run=demo")
+        charts.settle(other)
+        other.close()
+    with serving(home, port=port) as url:
+        expect(page.get_by_test_id("stApp")).to_have_attribute(
+            "data-test-connection-state", "CONNECTED", timeout=60_000
+        )
+        page.get_by_role("link", name="Clusters").first.click()
+        expect(page).to_have_url(re.compile(r"/clusters\?.*run=synthetic"))
+        expect(page).to_have_url(re.compile("scale=3"))
+        charts.settle(page)
+        page.goto(url)
+        expect(page).to_have_url(re.compile("run=synthetic"))
