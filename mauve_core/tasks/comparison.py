@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
@@ -18,7 +17,6 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus, Table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
-from mauve_core.corpus.equalizing import drawn, equal_draws
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
 from mauve_core.encoders.external_features import features_of, require_one_width
@@ -27,7 +25,6 @@ from mauve_core.scoring.result import Source
 from mauve_core.store import Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings_in_words
 from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
-from mauve_core.tasks.draw_map import with_map
 
 READING = "Reading files"
 SAVING = "Saving the run"
@@ -166,6 +163,8 @@ class ComparisonTask(NewRunTask):
         InputError, StorageError, CancelledError
             See ``read_corpus``, ``features_of`` and ``compare_and_store``.
         """
+        from mauve_core.corpus.equalizing import drawn, equal_draws
+
         corpora: dict[str, Corpus] = {}
         tables: dict[str, Table] = {}
         features: dict[str, NDArray[np.floating]] = {}
@@ -264,6 +263,9 @@ def compare_and_store(
 
 def _completed(run: Run, config: CompareConfig, stored: Stored, progress: Progress) -> Run:
     """Say that the run is stored, and add what pages need first and its map."""
+    from mauve_core.analysis.precomputed import derive
+    from mauve_core.tasks.draw_map import with_map
+
     stored(run)
     derive(run, progress)
     return with_map(run, progress) if config.projection else run

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from scipy.special import xlogy
 
 from mauve_core.base.errors import InputError
@@ -46,6 +45,8 @@ def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np
     InputError
         Labels lie outside 0 to k - 1, or the weights are not usable or not one per text.
     """
+    from scipy.sparse import csr_array
+
     k = _checks.whole("The number of clusters", k, low=1)
     clusters = np.asarray(labels)
     if (
