@@ -11,11 +11,9 @@ from mauve_core.base.formatting import printable
 from mauve_core.base.server_names import names_server
 from mauve_core.cli import served
 from mauve_core.cli.options import (
-    TEXT_FILE,
     add_decoder_options,
     add_device_option,
     add_encoder_options,
-    add_field_options,
     add_output_options,
     encoder_config,
     name_default_encoder,
@@ -24,11 +22,11 @@ from mauve_core.cli.options import (
     write,
 )
 from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.text_files import TEXT_FILE, add_field_options, text_file
 from mauve_core.decoding.generate import Engine
 from mauve_core.decoding.vllm_engine import DECODERS_OF_VLLM
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.encoders.external_features import write_features
-from mauve_core.tasks.comparison import TextFile
 
 if TYPE_CHECKING:
     from mauve_core.decoding.served import ServerOptions
@@ -71,8 +69,7 @@ def _encode(args: argparse.Namespace) -> int:
     out = Path(args.out)
     if out.suffix != ".npy":
         raise InputError("--out is not a .npy file", allowed="a name that ends in .npy", received=args.out)
-    metadata = None if args.metadata_field is None else tuple(args.metadata_field)
-    file = TextFile(file_of(args.file, quiet=args.quiet), args.text_field, args.prompt_field, args.id_field, metadata)
+    file = text_file(args, args.file, quiet=args.quiet)
     with results_only():
         corpus = file.read(Path(args.file).stem)
         config = encoder_config(args)
