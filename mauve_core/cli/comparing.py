@@ -31,7 +31,7 @@ from mauve_core.corpus import Table, read_table
 from mauve_core.corpus.by_source import guess_column, names_of, reference_among, source_columns, sources_of
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.store import Run
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
+from mauve_core.tasks.comparison import ComparisonTask, TextFile, look_at
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -71,11 +71,12 @@ def _compare(args: argparse.Namespace) -> int:
         return compare_in_shards(args)
     if args.estimate:
         raise InputError("--estimate is for corpora in shards", todo="Give it with --engine")
-    require_device(args.device)
     task = task_of(args)
+    tables = look_at(task.files.values())
+    require_device(args.device)
     if not args.features:
         name_default_encoder(args, task.human.path, task.human.text_field)
-    return make_run(args, task, _where)
+    return make_run(args, task, _where, tables=tables)
 
 
 def _where(run: Run) -> str:

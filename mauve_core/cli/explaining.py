@@ -20,7 +20,7 @@ from mauve_core.base.validation import Within
 from mauve_core.base.words import Words
 from mauve_core.cli import served
 from mauve_core.cli.options import results_only, write, write_json
-from mauve_core.cli.text_files import add_field_options, named, notes_of, say_notes, text_files
+from mauve_core.cli.text_files import add_field_options, named, notes_of, read, refuse_fields, say_notes, text_files
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_of
 from mauve_core.reporting.written import markdown_escaped
@@ -89,6 +89,8 @@ def _explain(args: argparse.Namespace) -> int:
             "Give either a run or files to explain",
             allowed="RUN [--candidate NAME] [--reference NAME], or --reference NAME=FILE with --model NAME=FILE",
         )
+    if args.id is not None:
+        refuse_fields(args)
     corpora, explain = _of_files(args) if args.model else _of_run(args)
     notes = notes_of(corpora) if args.model else []
     if not args.json:
@@ -131,7 +133,7 @@ def _of_files(args: argparse.Namespace) -> _Explain:
         raise InputError("The reference and a model have one name", received=first)
     with results_only():
         files = text_files(args, {**reference, **models}, quiet=True)
-        corpora = {name: file.read(name) for name, file in files.items()}
+        corpora = read(files)
     judge = _judge(args, seed=0)
     return corpora, {
         name: partial(findings_between, corpora[first], corpora[name], args.q, 0, judge) for name in models

@@ -28,11 +28,12 @@ from mauve_core.cli.options import (
     name_default_encoder,
     normalize_steps,
     progress_of,
+    require_device,
     results_only,
     write,
     write_json,
 )
-from mauve_core.cli.text_files import TEXT_FILE, add_field_options, named, text_files
+from mauve_core.cli.text_files import TEXT_FILE, add_field_options, named, read, text_files
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.encoders.feature_store import FeatureStore
@@ -78,7 +79,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"use these features instead of an encoder; one for each of {', '.join(FILES)}",
     )
     _add_score_options(parser)
-    parser.set_defaults(run=_gate, device=None)
+    parser.set_defaults(run=_gate, device=None, reads_files=True)
 
 
 def _add_rule_options(parser: argparse.ArgumentParser) -> None:
@@ -166,6 +167,8 @@ def _result(args: argparse.Namespace) -> GateResult:
     encoder = None if features else encoder_config(args)
     config = CompareConfig(encoder=encoder, score=ScoreConfig(**settings), projection=False)
     corpora = _corpora(args, bool(features))
+    if args.device is not None:
+        require_device(args.device)
     if not features:
         name_default_encoder(args)
     return run_gate(
@@ -210,6 +213,6 @@ def _corpora(args: argparse.Namespace, with_features: bool) -> Mapping[str, Corp
     if missing:
         raise InputError(f"--{missing[0]} is missing", todo=f"Give --{missing[0]} FILE, or {missing[0]} in --config")
     files = text_files(args, {name: getattr(args, name) for name in FILES}, quiet=args.quiet)
-    corpora = {name: file.read(name) for name, file in files.items()}
+    corpora = read(files)
     steps = None if with_features else normalize_steps(args)
     return normalize(corpora, steps, progress_of(args)) if steps else corpora

@@ -19,6 +19,7 @@ from mauve_core.cli.options import (
     add_device_option,
     add_output_options,
     progress_of,
+    require_device,
     results_only,
     show_result,
     stored_or_computed,
@@ -26,7 +27,7 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.cli.outputs import OfRun
-from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, notes_of, text_files
+from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, notes_of, read, refuse_fields, text_files
 from mauve_core.corpus.kinds import common_kind, require_words
 from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure, over_lengths
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title, lengths_in
@@ -77,7 +78,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_again_option(parser)
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
-    parser.set_defaults(run=_measure)
+    parser.set_defaults(run=_measure, reads_files=True)
 
 
 class _MeasuredJson(TypedDict):
@@ -103,6 +104,9 @@ MeasureJson: TypeAlias = (
 def _measure(args: argparse.Namespace) -> int:
     if (args.id is None) == (args.human is None) or (args.human is None) != (not args.model):
         raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
+    if args.id is not None:
+        refuse_fields(args)
+        require_device(args.device)
     if args.neighbors is not None:
         return _over_neighbours(args)
     if args.lengths is not None:
@@ -200,7 +204,8 @@ def _gaps_over(found: LengthTable, measure: str, axis: str, places: Sequence[int
 
 def _of_files(args: argparse.Namespace) -> Measurements:
     files = text_files(args, {HUMAN: args.human, **models_of(args)}, quiet=args.quiet)
-    corpora = {name: file.read(name) for name, file in files.items()}
+    corpora = read(files)
+    require_device(args.device)
     require_words(common_kind({name: corpus.kind for name, corpus in corpora.items()}).name, "Measuring files")
     sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
     human, context = sides.pop(HUMAN), MeasureContext(args.scorer, device=args.device)

@@ -74,10 +74,14 @@ def require_device(device: str) -> None:
 
 
 class _Device(Store):
-    """The name of a device that this machine has; commands with engines check it later, as a cluster may have it."""
+    """The name of a device that this machine has.
+
+    Commands with engines check it later, as a cluster may have it; so do those that read files, because a missing file
+    is told sooner than torch is imported (``parser.set_defaults(reads_files=True)``).
+    """
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        if not hasattr(namespace, "engine"):
+        if not hasattr(namespace, "engine") and not hasattr(namespace, "reads_files"):
             require_device(values)
         super().__call__(parser, namespace, values, option_string)
 

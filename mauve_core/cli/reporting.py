@@ -43,8 +43,6 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _report(args: argparse.Namespace) -> int:
-    from mauve_core.reporting.html_report import html_report
-
     if args.format == "html" and args.partition is not None:
         raise InputError(
             "--partition applies only to the text formats", todo="Leave it out; the HTML names its partitions"
@@ -53,6 +51,8 @@ def _report(args: argparse.Namespace) -> int:
         raise InputError("--candidate applies only to HTML", todo="Leave it out; the tables have every candidate")
     run = RunStore().load(args.id)
     if args.format == "html":
+        from mauve_core.reporting.html_report import html_report
+
         page = html_report(run, args.candidate)
         path = Path(args.out or f"{run.id}.html")
         _save(path, page)

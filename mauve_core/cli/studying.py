@@ -16,12 +16,14 @@ from mauve_core.cli.options import (
     encoder_config,
     make_run,
     name_default_encoder,
+    require_device,
     score_config,
 )
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, text_file
 from mauve_core.decoding import GenerationSettings
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import Run
+from mauve_core.tasks.comparison import require_there
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 
@@ -52,11 +54,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_field_options(parser)
     add_encoder_options(parser)
     add_score_options(parser)
-    parser.set_defaults(run=_study)
+    parser.set_defaults(run=_study, reads_files=True)
 
 
 def _study(args: argparse.Namespace) -> int:
     task = task_of(args)
+    require_there(task.human.path)
+    require_device(args.device)
     name_default_encoder(args)
 
     def where(run: Run) -> str:

@@ -20,7 +20,7 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.data_sets import names_data_set
 from mauve_core.corpus.reading import WILD
 from mauve_core.shards.places import is_url
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.comparison import TextFile, look_at
 
 TEXT_FILE = (
     "JSONL, JSON, CSV, TSV, Parquet, text or Inspect log, also compressed; a folder of .txt files, a quoted pattern "
@@ -45,6 +45,13 @@ def add_field_options(
     )
 
 
+def refuse_fields(args: argparse.Namespace) -> None:
+    """Raise InputError if a field of files is named where a stored run is read."""
+    parts = [part for part in ("text", "prompt", "id", "metadata") if getattr(args, f"{part}_field") is not None]
+    if parts:
+        raise InputError(f"--{parts[0]}-field is of files, and a stored run is read", todo="Leave it out")
+
+
 def models_of(args: argparse.Namespace) -> dict[str, str]:
     """The file of each ``--model NAME=FILE``; InputError as in :func:`named`, or if a model has the human name."""
     models = named(args.model, "--model")
@@ -63,6 +70,12 @@ def text_file(args: argparse.Namespace, path: str, *, quiet: bool) -> TextFile:
     """The only file of a command, whose field options name no side."""
     metadata = None if args.metadata_field is None else tuple(args.metadata_field)
     return TextFile(file_of(path, quiet=quiet), args.text_field, args.prompt_field, args.id_field, metadata)
+
+
+def read(files: Mapping[str, TextFile]) -> dict[str, Corpus]:
+    """Read the texts of each side, once all files and their fields are found; errors as in ``look_at``."""
+    tables = look_at(files.values())
+    return {name: file.read(name, tables) for name, file in files.items()}
 
 
 def notes_of(corpora: Mapping[str, Corpus]) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -15,10 +16,15 @@ from mauve_core.base.extras import require_map
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
-from mauve_core.corpus import Corpus, Table, read_corpus, read_table
+from mauve_core.corpus import Corpus, Table, corpus_from_table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
+from mauve_core.corpus.data_sets import names_data_set
+from mauve_core.corpus.fields import choose_fields
+from mauve_core.corpus.kinds import TEXT, kind_at
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
+from mauve_core.corpus.reading import is_pattern
+from mauve_core.corpus.streams import refusals
 from mauve_core.encoders.external_features import features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.result import Source
@@ -64,10 +70,11 @@ class TextFile:
     def read(self, name: str, tables: dict[str, Table] | None = None, progress: Progress = silent) -> Corpus:
         """Read the corpus; InputError and progress as in ``read_corpus`` and ``split_by``.
 
-        ``tables`` keeps, by path, what was read of files that hold several sources, so that each is read once.
+        ``tables`` has, by path, what was read before (:func:`look_at`), and keeps what is read of files that hold
+        several sources, so that each is read once.
         """
+        tables = {} if tables is None else tables
         if self.by is not None and self.source is not None:
-            tables = {} if tables is None else tables
             if self.path not in tables:
                 tables[self.path] = read_table(self.path)
             parts = split_by(
@@ -80,6 +87,15 @@ class TextFile:
                 metadata_fields=self.metadata_fields,
             )
             return replace(parts[self.source], name=name)
+        if self.path in tables:
+            return corpus_from_table(
+                tables[self.path],
+                name=name,
+                text_field=self.text_field,
+                prompt_field=self.prompt_field,
+                id_field=self.id_field,
+                metadata_fields=self.metadata_fields,
+            )
         return read_corpus(
             self.path,
             name=name,
@@ -89,6 +105,39 @@ class TextFile:
             metadata_fields=self.metadata_fields,
             progress=progress,
         )
+
+
+def look_at(files: Iterable[TextFile]) -> dict[str, Table]:
+    """Look for every file, then for the fields of those that hold texts, before libraries are loaded for the work.
+
+    Returns
+    -------
+    dict of str to Table
+        By path, of files of texts; for :meth:`TextFile.read`.
+
+    Raises
+    ------
+    InputError
+        A file is missing or cannot be read, or a field is missing or cannot be guessed.
+    """
+    files, tables = list(files), dict[str, Table]()
+    for file in files:
+        require_there(file.path)
+    for file in files:
+        if file.by is None and kind_at(file.path, file.text_field).name == TEXT:
+            if file.path not in tables:
+                tables[file.path] = read_table(file.path)
+            choose_fields(tables[file.path], file.text_field, file.prompt_field, file.id_field, file.metadata_fields)
+    return tables
+
+
+def require_there(path: str) -> None:
+    """Raise InputError unless there is a file or folder of that name; of patterns and data sets, reading tells."""
+    if names_data_set(path) or is_pattern(Path(path)):
+        return
+    with refusals(Path(path)):
+        if not Path(path).exists():
+            raise InputError(f"{path} does not exist", todo="Check the name and the folder")
 
 
 @dataclass(frozen=True)
@@ -155,8 +204,16 @@ class ComparisonTask(NewRunTask):
         counted = [replace(side, texts=least) for side in sides.values()] if self.equalize else sides.values()
         return amount_of_sides(like, counted)
 
-    def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
+    def make(
+        self,
+        progress: Progress = silent,
+        job: str | None = None,
+        stored: Stored = unheeded,
+        tables: dict[str, Table] | None = None,
+    ) -> Run:
         """Read the files, compare, and store the run with its features.
+
+        ``tables`` is what :func:`look_at` has read; it is emptied.
 
         Raises
         ------
@@ -166,7 +223,7 @@ class ComparisonTask(NewRunTask):
         from mauve_core.corpus.equalizing import drawn, equal_draws
 
         corpora: dict[str, Corpus] = {}
-        tables: dict[str, Table] = {}
+        tables = look_at(self.files.values()) if tables is None else tables
         features: dict[str, NDArray[np.floating]] = {}
         for done, (name, file) in enumerate(self.files.items()):
             progress(READING, done, len(self.files))
@@ -177,6 +234,7 @@ class ComparisonTask(NewRunTask):
             corpora[name] = file.read(name, tables, tell)
             if file.features is not None:
                 features[name] = features_of(name, corpora[name], file.features)
+        tables.clear()
         progress(READING, len(self.files), len(self.files))
         require_one_width(features)
         if self.normalize:

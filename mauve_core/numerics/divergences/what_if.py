@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -122,6 +121,8 @@ def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.flo
 
     p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins.
     """
+    from scipy.special import xlogy
+
     p, q = np.broadcast_arrays(p, q)
     shape, k = p.shape[:-1], p.shape[-1]
     left, right = p.reshape(-1, k), q.reshape(-1, k)

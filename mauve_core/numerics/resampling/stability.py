@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -163,6 +162,7 @@ def _judged(
     permutations: int,
     notes: tuple[str, ...],
 ) -> Stability:
+    from scipy.special import ndtri
     from scipy.stats import false_discovery_control
 
     excess, elsewhere, combined = by_partition[0], by_partition[1:], by_partition.mean(axis=0)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -91,6 +90,7 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
 def auc_interval(auc: float, n: int, m: int, confidence: float = 0.95) -> tuple[float, float]:
     """Newcombe's interval of an AUC of n numbers against m."""
     from scipy.optimize import brentq
+    from scipy.special import ndtri
 
     z = float(ndtri((1 + confidence) / 2))
     middle = (n + m) / 2 - 1
