@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
     add_encoder_options,
@@ -172,4 +173,4 @@ def _guessed_column(args: argparse.Namespace, table: Table) -> str:
 
 def _note(args: argparse.Namespace, text: str) -> None:
     if not args.quiet:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(f"{printable(text)}\n")
