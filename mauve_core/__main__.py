@@ -20,7 +20,7 @@ from mauve_core.base.errors import InputError, MauveLensError, own_words_of
 from mauve_core.base.extras import asking_for_packages
 from mauve_core.base.formatting import printable
 from mauve_core.cli.commands import add_commands
-from mauve_core.cli.parser import Parser
+from mauve_core.cli.parser import HELP, Parser
 
 DEBUG_VARIABLE = "MAUVE_LENS_DEBUG"
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -58,7 +58,7 @@ class _Version(argparse.Action):
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        args = build_parser(load=False).parse_args(arguments)
+        args = build_parser(load=False).parse_args(_asking_for_help(arguments))
         with asking_for_packages():
             code: int = args.run(args)
     except InputError as error:
@@ -81,6 +81,12 @@ def _run(arguments: Sequence[str] | None) -> int:
         told = MauveLensError(f"Unexpected {type(error).__name__}: {own_words_of(error)}", todo=faults.REPORT)
         return _fail(str(told), FAILED)
     return code
+
+
+def _asking_for_help(arguments: Sequence[str] | None) -> list[str]:
+    """Return the arguments with ``help COMMAND`` as ``COMMAND --help``."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    return [*given[1:], "--help"] if given[:1] == [HELP] else given
 
 
 def _fail(message: str, code: int) -> int:

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from mauve_core.analysis.cluster_names import cluster_names, usual_tags
 from mauve_core.analysis.cost_intervals import costed_table, exchange_rate
@@ -130,6 +129,7 @@ def run_preflight(run: Run) -> Preflight:
 
 def run_words(run: Run, source: str) -> WordCounts:
     """Words of one source's items, from ``mauve_core.analysis.item_words``."""
+    from scipy.sparse import csr_matrix
 
     def make() -> _Arrays:
         corpus = run.corpora[source]

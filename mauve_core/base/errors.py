@@ -96,7 +96,8 @@ def own_words_of(error: BaseException) -> str:
 
 def _one_line(text: str, most: int) -> str:
     """The text in one line without control characters; of a long one, beginning and end. Files can hold anything."""
-    line = printable(" ".join(text.split()))
+    words = (word for each in text.splitlines() for word in each.strip().split(" ") if word)
+    line = printable(" ".join(words))  # a tab inside a line is shown: it may be part of a name
     shown = _ends(" ".join(_ends(word, UNBROKEN) for word in line.split(" ")), most)
     return line if shown == line else f"{shown} ({len(line):,} characters)"
 

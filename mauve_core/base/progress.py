@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Self
 
+from mauve_core.base.formatting import printable
+
 Progress = Callable[[str, int, int], None]
 """progress(stage, done, total)"""
 
@@ -107,7 +109,7 @@ class ConsoleProgress:
         left = clock.seconds_left(now)
         ending = "done" if done >= total else ("" if left is None else f"about {format_seconds(left)} left")
         pace = f", {stage.pace}," if isinstance(stage, Paced) and stage.pace else ""
-        line = f"{stage}: {done:,} of {total:,}{pace} {ending}".rstrip(" ,")
+        line = f"{printable(stage)}: {done:,} of {total:,}{pace} {ending}".rstrip(" ,")
         sys.stderr.write(f"\r\033[K{line}" if terminal else f"{line}\n")
         if terminal and done >= total:
             sys.stderr.write("\n")

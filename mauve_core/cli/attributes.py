@@ -14,6 +14,7 @@ from mauve_core.base.formatting import printable
 from mauve_core.base.validation import Joined
 from mauve_core.cli.options import add_device_option, add_output_options, show_result
 from mauve_core.cli.outputs import OfRun
+from mauve_core.cli.text_files import add_field_options, refuse_fields, text_file
 from mauve_core.corpus.streams import refusals
 from mauve_core.experiments.attributes_over_k import ALL, OWN, SPLITS, AttributeTable
 from mauve_core.scoring.tables import aligned, mean_and_spread
@@ -61,6 +62,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "texts are",
     )
     add_device_option(parser, of="for encoding that file: auto, cpu, cuda, cuda:1 ...")
+    add_field_options(parser)
     add_output_options(parser, table=True)
     parser.set_defaults(run=_attributes)
 
@@ -70,14 +72,16 @@ AttributesJson: TypeAlias = Annotated[dict[str, Any], Joined(OfRun, AttributeTab
 
 def _attributes(args: argparse.Namespace) -> int:
     columns, ks = (None if values is None else tuple(dict.fromkeys(values)) for values in (args.column, args.k))
-    run, file = _other(args.clusters_from)
+    run, file = _other(args)
     task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits, run, file, args.device)
     return show_result(args, "attributes", task, tables, lambda found: found.notes, "All values, and purity by value")
 
 
-def _other(text: str | None) -> tuple[str | None, TextFile | None]:
+def _other(args: argparse.Namespace) -> tuple[str | None, TextFile | None]:
     """The id of a stored run, or a file; InputError if the text names neither, or one of each."""
+    text = args.clusters_from
     if text is None:
+        refuse_fields(args)
         return None, None
     stored = any(summary.id == text for summary in RunStore().list())
     with refusals(Path(text)):
@@ -85,7 +89,10 @@ def _other(text: str | None) -> tuple[str | None, TextFile | None]:
     if stored == exists:
         wrong = "names a run and a file" if stored else "is neither a stored run nor a file"
         raise InputError(f"--clusters-from {wrong}", received=text, todo="Name a run of mauve-lens runs, or ./FILE")
-    return (text, None) if stored else (None, TextFile(text))
+    if stored:
+        refuse_fields(args)
+        return text, None
+    return None, text_file(args, text, quiet=args.quiet)
 
 
 def tables(found: AttributeTable) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
-    TEXT_FILE,
     add_encoder_options,
-    add_field_options,
+    add_name_option,
     add_normalize_option,
     add_output_options,
     add_score_options,
@@ -21,21 +21,19 @@ from mauve_core.cli.options import (
     encoder_config,
     make_run,
     name_default_encoder,
-    named,
     normalize_steps,
-    quoting_of,
     require_device,
     score_config,
-    source_fields,
 )
 from mauve_core.cli.parser import QUOTE_PATTERNS
 from mauve_core.cli.sharding import add_engine_options, compare_in_shards
-from mauve_core.cli.standard_input import file_of, files_of
+from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, named, source_fields, text_files
 from mauve_core.corpus import Table, read_table
 from mauve_core.corpus.by_source import guess_column, names_of, reference_among, source_columns, sources_of
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.store import Run
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
+from mauve_core.tasks.comparison import ComparisonTask, TextFile, look_at
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -47,7 +45,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--reference", metavar="VALUE", help="value of that field for human texts; default: guessed")
     parser.add_argument("--human", metavar="FILE", help=TEXT_FILE)
     parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="one per candidate")
-    parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the file names")
+    add_name_option(parser, "built from the file names")
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
     add_normalize_option(parser)
@@ -76,11 +74,12 @@ def _compare(args: argparse.Namespace) -> int:
         return compare_in_shards(args)
     if args.estimate:
         raise InputError("--estimate is for corpora in shards", todo="Give it with --engine")
-    require_device(args.device)
     task = task_of(args)
+    tables = look_at(task.files.values())
+    require_device(args.device)
     if not args.features:
         name_default_encoder(args, task.human.path, task.human.text_field)
-    return make_run(args, task, _where)
+    return make_run(args, task, _where, tables=tables)
 
 
 def _where(run: Run) -> str:
@@ -102,14 +101,11 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
     if features and encoder_given:
         option = encoder_given[0].replace("_", "-")
         raise InputError(f"--features and --{option} cannot be combined", todo="Leave one of them out")
-    files = {
-        name: replace(file, **source_fields(args, name, list(texts)), features=features.get(name))
-        for name, file in texts.items()
-    }
+    files = {name: replace(file, features=features.get(name)) for name, file in texts.items()}
     candidates = {name: file for name, file in files.items() if name != HUMAN}
     title = spelled_out(Path(files[HUMAN].path).stem)
     return ComparisonTask(
-        name=f"{title} vs {', '.join(candidates)}" if args.out is None else args.out,
+        name=f"{title} vs {', '.join(candidates)}" if args.name is None else args.name,
         human=files[HUMAN],
         candidates=candidates,
         config=CompareConfig(
@@ -138,11 +134,7 @@ def _separate_files(args: argparse.Namespace) -> dict[str, TextFile]:
             f"These options are missing: {', '.join(missing)}",
             allowed="--human FILE --model NAME=FILE, or FILE --by FIELD",
         )
-    models = named(args.model, "--model")
-    if HUMAN in models:
-        raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
-    paths = {HUMAN: args.human, **models}
-    return {name: TextFile(path) for name, path in files_of(paths, quiet=args.quiet).items()}
+    return text_files(args, {HUMAN: args.human, **models_of(args)}, quiet=args.quiet)
 
 
 def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
@@ -153,7 +145,7 @@ def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
             allowed="FILE --by FIELD, without --human and --model",
         )
     path = file_of(args.file, quiet=args.quiet)
-    table = read_table(path, quoting_of(args.quoting or ()))
+    table = read_table(path, "none" if args.quoting else None)
     by = _guessed_column(args, table) if args.by is None else args.by
     sources = sources_of(table, by)
     reference = reference_among(sources, args.reference)
@@ -163,7 +155,8 @@ def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
     for source, name in names.items():
         if name not in (source, HUMAN):
             _note(args, f"The candidate {source!r} is called {name!r}, because {HUMAN!r} names the reference.")
-    return {name: TextFile(path, by=by, source=source) for source, name in names.items()}
+    fields = {name: source_fields(args, name, list(names.values())) for name in names.values()}
+    return {name: TextFile(path, by=by, source=source, **fields[name]) for source, name in names.items()}
 
 
 def _guessed_column(args: argparse.Namespace, table: Table) -> str:
@@ -183,4 +176,4 @@ def _guessed_column(args: argparse.Namespace, table: Table) -> str:
 
 def _note(args: argparse.Namespace, text: str) -> None:
     if not args.quiet:
-        sys.stderr.write(text + "\n")
+        sys.stderr.write(f"{printable(text)}\n")

@@ -19,9 +19,9 @@ from mauve_core.base.progress import ConsoleProgress
 from mauve_core.base.validation import Within
 from mauve_core.base.words import Words
 from mauve_core.cli import served
-from mauve_core.cli.options import named, results_only, write, write_json
-from mauve_core.cli.standard_input import files_of
-from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.cli.options import results_only, write, write_json
+from mauve_core.cli.text_files import add_field_options, named, notes_of, read, refuse_fields, say_notes, text_files
+from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_of
 from mauve_core.reporting.written import markdown_escaped
 from mauve_core.scoring.streams import stream
@@ -44,11 +44,14 @@ class ExplainJson(TypedDict):
         Expected share of false findings of a candidate, at most.
     findings : list of FindingJson
         By candidate, the largest difference first.
+    notes : list of str
+        What reading the files has guessed, left out and counted, by side; empty for a run, which has its own.
     """
 
     run: str
     q: Annotated[float, Within(0, 1)]
     findings: list[FindingJson]
+    notes: list[str]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -72,6 +75,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--q", type=float, default=Q, metavar="SHARE", help=f"expected share of false findings, at most; default: {Q}"
     )
+    add_field_options(parser, per_source=True, names="the reference's or a model's")
     served.add_asking_options(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object with the ids of the texts")
@@ -85,7 +89,12 @@ def _explain(args: argparse.Namespace) -> int:
             "Give either a run or files to explain",
             allowed="RUN [--candidate NAME] [--reference NAME], or --reference NAME=FILE with --model NAME=FILE",
         )
+    if args.id is not None:
+        refuse_fields(args)
     corpora, explain = _of_files(args) if args.model else _of_run(args)
+    notes = notes_of(corpora) if args.model else []
+    if not args.json:
+        say_notes(notes)
     found: dict[str, Sequence[Finding]] = {}
     shows_count = sys.stderr.isatty() and args.ask is None  # a judge shows more
     for done, (name, find) in enumerate(explain.items()):
@@ -96,7 +105,7 @@ def _explain(args: argparse.Namespace) -> int:
         sys.stderr.write("\r\033[K")
     if args.json:
         findings = [as_row(corpora, each) for own in found.values() for each in own]
-        write_json({"run": args.id or "", "q": args.q, "findings": findings}, "explain")
+        write_json({"run": args.id or "", "q": args.q, "findings": findings, "notes": notes}, "explain")
     elif args.markdown:
         write(_markdown(found, _words(corpora)))
     else:
@@ -123,8 +132,8 @@ def _of_files(args: argparse.Namespace) -> _Explain:
     if first in models:
         raise InputError("The reference and a model have one name", received=first)
     with results_only():
-        paths = files_of({**reference, **models}, quiet=True)
-        corpora = {name: read_corpus(path, name=name) for name, path in paths.items()}
+        files = text_files(args, {**reference, **models}, quiet=True)
+        corpora = read(files)
     judge = _judge(args, seed=0)
     return corpora, {
         name: partial(findings_between, corpora[first], corpora[name], args.q, 0, judge) for name in models

@@ -21,22 +21,19 @@ from mauve_core.base.files import write_atomically
 from mauve_core.cli.gate_settings import apply_settings
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
-    TEXT_FILE,
     add_encoder_options,
-    add_field_options,
     add_normalize_option,
     add_output_options,
     encoder_config,
     name_default_encoder,
-    named,
     normalize_steps,
     progress_of,
+    require_device,
     results_only,
-    source_fields,
     write,
     write_json,
 )
-from mauve_core.cli.standard_input import files_of
+from mauve_core.cli.text_files import TEXT_FILE, add_field_options, named, read, text_files
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.encoders.feature_store import FeatureStore
@@ -50,7 +47,6 @@ from mauve_core.reporting.gate_summary import (
     to_terminal,
 )
 from mauve_core.scoring.gate import MEASURE, RULE, SMALLEST_EFFECTS, GateRule, Verdict, require_measures
-from mauve_core.tasks.comparison import TextFile
 
 EXIT_CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 3}
 
@@ -83,7 +79,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"use these features instead of an encoder; one for each of {', '.join(FILES)}",
     )
     _add_score_options(parser)
-    parser.set_defaults(run=_gate, device=None)
+    parser.set_defaults(run=_gate, device=None, reads_files=True)
 
 
 def _add_rule_options(parser: argparse.ArgumentParser) -> None:
@@ -171,6 +167,8 @@ def _result(args: argparse.Namespace) -> GateResult:
     encoder = None if features else encoder_config(args)
     config = CompareConfig(encoder=encoder, score=ScoreConfig(**settings), projection=False)
     corpora = _corpora(args, bool(features))
+    if args.device is not None:
+        require_device(args.device)
     if not features:
         name_default_encoder(args)
     return run_gate(
@@ -214,7 +212,7 @@ def _corpora(args: argparse.Namespace, with_features: bool) -> Mapping[str, Corp
     missing = [name for name in FILES if getattr(args, name) is None]
     if missing:
         raise InputError(f"--{missing[0]} is missing", todo=f"Give --{missing[0]} FILE, or {missing[0]} in --config")
-    files = files_of({name: getattr(args, name) for name in FILES}, quiet=args.quiet)
-    corpora = {name: TextFile(file, **source_fields(args, name, FILES)).read(name) for name, file in files.items()}
+    files = text_files(args, {name: getattr(args, name) for name in FILES}, quiet=args.quiet)
+    corpora = read(files)
     steps = None if with_features else normalize_steps(args)
     return normalize(corpora, steps, progress_of(args)) if steps else corpora

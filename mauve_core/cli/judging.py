@@ -18,7 +18,6 @@ from mauve_core.base.validation import Joined
 from mauve_core.cli.options import write, write_json
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.streams import refusals
-from mauve_core.experiments.indicators import run_indicators
 from mauve_core.judgments import (
     QUESTIONS,
     Correlation,
@@ -196,6 +195,8 @@ def _ratings_of(
     what: str,
 ) -> tuple[tuple[Rating, ...], list[str], dict[str, Indicator], Mapping[str, Corpus] | None, tuple[str, ...]]:
     """Ratings, their sources, the run's indicators and texts, and notes; a file takes precedence over a run."""
+    from mauve_core.experiments.indicators import run_indicators
+
     store, path = RunStore(), Path(what)
     with refusals(path):
         exists = path.exists()

@@ -16,6 +16,7 @@ from mauve_core.cli.options import (
     LINE,
     SCORE_OPTIONS,
     add_encoder_options,
+    add_name_option,
     add_normalize_option,
     add_output_options,
     add_score_options,
@@ -77,9 +78,7 @@ def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "or if they are normalized.",
     )
     recompare.add_argument("id", metavar="ID")
-    recompare.add_argument(
-        "--out", metavar="RUN", help="name of the new run; default: the old name and the changed settings"
-    )
+    add_name_option(recompare, "the old name and the changed settings")
     recompare.add_argument(
         "--leave-out", action="append", default=[], metavar="NAME", help="a candidate; may be repeated"
     )
@@ -157,7 +156,7 @@ def _recompare(args: argparse.Namespace) -> int:
     before = run.comparison.config
     config = changed(before, changes | ({"projection": False} if args.no_map else {}))
     steps = normalize_steps(args)
-    name = args.out or suggested_name(run.name, before, config, steps)
+    name = args.name or suggested_name(run.name, before, config, steps)
     task = RecompareTask(name, run.id, config, tuple(args.leave_out), args.device, steps)
     compared = f"See the differences: mauve-lens runs compare {run.id}"
     return make_run(args, task, lambda made: f"Stored as run {made.id}. {compared} {made.id}")

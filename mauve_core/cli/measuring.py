@@ -15,22 +15,19 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Joined
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.cli.options import (
-    TEXT_FILE,
     add_again_option,
     add_device_option,
-    add_field_options,
     add_output_options,
-    named,
     progress_of,
+    require_device,
     results_only,
     show_result,
-    source_fields,
     stored_or_computed,
     write,
     write_json,
 )
 from mauve_core.cli.outputs import OfRun
-from mauve_core.cli.standard_input import files_of
+from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, notes_of, read, refuse_fields, text_files
 from mauve_core.corpus.kinds import common_kind, require_words
 from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure, over_lengths
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title, lengths_in
@@ -49,7 +46,6 @@ from mauve_core.experiments.text_measures.ranking import (
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.measure import MeasureTask
 from mauve_core.tasks.neighbours import NeighboursTask
@@ -82,7 +78,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_again_option(parser)
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
-    parser.set_defaults(run=_measure)
+    parser.set_defaults(run=_measure, reads_files=True)
 
 
 class _MeasuredJson(TypedDict):
@@ -108,6 +104,9 @@ MeasureJson: TypeAlias = (
 def _measure(args: argparse.Namespace) -> int:
     if (args.id is None) == (args.human is None) or (args.human is None) != (not args.model):
         raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
+    if args.id is not None:
+        refuse_fields(args)
+        require_device(args.device)
     if args.neighbors is not None:
         return _over_neighbours(args)
     if args.lengths is not None:
@@ -204,18 +203,14 @@ def _gaps_over(found: LengthTable, measure: str, axis: str, places: Sequence[int
 
 
 def _of_files(args: argparse.Namespace) -> Measurements:
-    models = named(args.model, "--model")
-    if HUMAN in models:
-        raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
-    paths = files_of({HUMAN: args.human, **models}, quiet=args.quiet)
-    files = {name: TextFile(path, **source_fields(args, name, list(paths))) for name, path in paths.items()}
-    corpora = {name: file.read(name) for name, file in files.items()}
+    files = text_files(args, {HUMAN: args.human, **models_of(args)}, quiet=args.quiet)
+    corpora = read(files)
+    require_device(args.device)
     require_words(common_kind({name: corpus.kind for name, corpus in corpora.items()}).name, "Measuring files")
     sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
     human, context = sides.pop(HUMAN), MeasureContext(args.scorer, device=args.device)
     measurements = measure(human, sides, _names(args), context=context, progress=progress_of(args))
-    notes = (f"{name}: {note}" for name, corpus in corpora.items() for note in corpus.notes)
-    return dataclasses.replace(measurements, notes=(*notes, *measurements.notes))
+    return dataclasses.replace(measurements, notes=(*notes_of(corpora), *measurements.notes))
 
 
 def _names(args: argparse.Namespace) -> tuple[str, ...] | None:

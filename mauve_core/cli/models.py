@@ -11,24 +11,23 @@ from mauve_core.base.formatting import plural, printable, verb
 from mauve_core.base.server_names import names_server
 from mauve_core.cli import served
 from mauve_core.cli.options import (
-    TEXT_FILE,
     add_decoder_options,
     add_device_option,
     add_encoder_options,
-    add_field_options,
     add_output_options,
     encoder_config,
     name_default_encoder,
     progress_of,
+    require_device,
     results_only,
     write,
 )
 from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.text_files import TEXT_FILE, add_field_options, say_notes, text_file
 from mauve_core.decoding.generate import Engine
 from mauve_core.decoding.vllm_engine import DECODERS_OF_VLLM
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.encoders.external_features import write_features
-from mauve_core.tasks.comparison import TextFile
 
 if TYPE_CHECKING:
     from mauve_core.decoding.served import ServerOptions
@@ -42,7 +41,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_options(encode)
     add_field_options(encode)
     add_encoder_options(encode)
-    encode.set_defaults(run=_encode)
+    encode.set_defaults(run=_encode, reads_files=True)
 
     generate = commands.add_parser("generate")
     generate.add_argument("--model", required=True, help=served.MODEL)
@@ -64,25 +63,17 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_device_option(generate)
     served.add_server_options(generate)
     add_output_options(generate)
-    generate.set_defaults(run=_generate)
+    generate.set_defaults(run=_generate, reads_files=True)
 
 
 def _encode(args: argparse.Namespace) -> int:
     out = Path(args.out)
     if out.suffix != ".npy":
         raise InputError("--out is not a .npy file", allowed="a name that ends in .npy", received=args.out)
-    metadata = None if args.metadata_field is None else tuple(args.metadata_field)
-    file = TextFile(
-        file_of(args.file, quiet=args.quiet),
-        args.text_field,
-        args.prompt_field,
-        args.id_field,
-        metadata,
-        quoting=args.quoting,
-        generation=args.generation,
-    )
+    file = text_file(args, args.file, quiet=args.quiet)
     with results_only():
         corpus = file.read(Path(args.file).stem)
+        require_device(args.device)
         config = encoder_config(args)
         name_default_encoder(args)
         texts = corpus.encoder_inputs(config.with_prompt)
@@ -101,7 +92,7 @@ def _encode(args: argparse.Namespace) -> int:
 
 
 def _generate(args: argparse.Namespace) -> int:
-    from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
+    from mauve_core.decoding import GenerationSettings, generate_files, parse_decoder, read_prompts
     from mauve_core.decoding.files import notes_of
 
     lengths = {"max_new_tokens": args.max_new_tokens, "min_new_tokens": args.min_new_tokens}
@@ -110,10 +101,16 @@ def _generate(args: argparse.Namespace) -> int:
     batch = {} if args.batch_size is None else {"batch_rows": args.batch_size}
     server = _server_options(args)
     settings = GenerationSettings(**lengths, seed=args.seed, repeats=args.repeats, **batch)
+    for spec in args.decoder:
+        parse_decoder(spec)  # refused before the prompts are read
     with results_only():
+        prompts = read_prompts(Path(file_of(args.prompts, quiet=args.quiet)), args.prompt_field)
+        require_device(args.device)
+        if not args.quiet:
+            say_notes(prompts.notes)
         written = generate_files(
             args.model,
-            read_prompts(Path(file_of(args.prompts, quiet=args.quiet)), args.prompt_field),
+            prompts,
             args.decoder,
             Path(args.out),
             settings=settings,

@@ -13,7 +13,6 @@ from typing import Any, get_args
 from mauve_core.analysis.sentences import Sentence
 from mauve_core.base.config import (
     DEFAULT_MODEL,
-    HUMAN,
     PAPERS_MODEL,
     Dtype,
     EncoderConfig,
@@ -28,7 +27,6 @@ from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.cli import pace
 from mauve_core.cli.outputs import FIELD, shape_of
 from mauve_core.cli.parser import Store
-from mauve_core.corpus.delimited import Quoting, require_quoting
 from mauve_core.corpus.kinds import Kind, kind_at
 from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
@@ -67,13 +65,6 @@ SCORE_OPTIONS = (
 )
 
 
-TEXT_FILE = (
-    "JSONL, JSON, CSV, TSV, Parquet, text or Inspect log, also compressed; a folder of .txt files, a quoted pattern "
-    "('out/*.jsonl'), a data set (hf:NAME), or - for standard input"
-)
-"""What a file of texts may be, for help."""
-
-
 def require_device(device: str) -> None:
     """Raise InputError if this machine lacks the device."""
     if device not in _NEED_NO_CHECK:
@@ -83,10 +74,14 @@ def require_device(device: str) -> None:
 
 
 class _Device(Store):
-    """The name of a device that this machine has; commands with engines check it later, as a cluster may have it."""
+    """The name of a device that this machine has.
+
+    Commands with engines check it later, as a cluster may have it; so do those that read files, because a missing file
+    is told sooner than torch is imported (``parser.set_defaults(reads_files=True)``).
+    """
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        if not hasattr(namespace, "engine"):
+        if not hasattr(namespace, "engine") and not hasattr(namespace, "reads_files"):
             require_device(values)
         super().__call__(parser, namespace, values, option_string)
 
@@ -191,35 +186,6 @@ def score_config(args: argparse.Namespace) -> ScoreConfig:
     return ScoreConfig(**{name: getattr(args, name) for name in SCORE_OPTIONS if getattr(args, name) is not None})
 
 
-def add_field_options(
-    parser: argparse.ArgumentParser, *, per_source: bool = False, names: str = f"{HUMAN} or a model's"
-) -> None:
-    """Add options for field names in files; with ``per_source``, also ``NAME=FIELD`` for a source, one of ``names``."""
-    metavar = "[NAME=]FIELD" if per_source else "FIELD"
-    text = "guessed by default" + (f"; NAME ({names}) limits the option to that file" if per_source else "")
-    group = parser.add_argument_group("fields of the files", text)
-    action = "append" if per_source else "store"
-    for part in ("text", "prompt", "id"):
-        inner = ", or a path into it: choices.0.text; of images, their column" if part == "text" else ""
-        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field with the {part}{inner}")
-    group.add_argument(
-        "--metadata-field", action="append", metavar=metavar, help="a field to keep as metadata; default: all others"
-    )
-    group.add_argument(
-        "--quoting",
-        action=action,
-        metavar="[NAME=]none" if per_source else "none",
-        help="read CSV or TSV without quoting: quote marks belong to the texts; default: found out",
-    )
-    group.add_argument(
-        "--generation",
-        action=action,
-        metavar="[NAME=]N" if per_source else "N",
-        help="read one generation alone: a value of the field generation, or a place in each row's list of texts, from "
-        "0; default: all",
-    )
-
-
 def add_normalize_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--normalize``, which changes texts; without it they stay as they are."""
     parser.add_argument(
@@ -273,6 +239,12 @@ def _example(kind: DecoderKind) -> str:
     return f"{kind.name}:{','.join(values)}" if values else kind.name
 
 
+def add_name_option(parser: argparse.ArgumentParser, default: str = "") -> None:
+    """Add ``--name``, that of the run to store, and its alias ``--out``; required without a ``default``."""
+    what = f"default: {default}" if default else "required"
+    parser.add_argument("--name", "--out", required=not default, metavar="RUN", help=f"name of the stored run; {what}")
+
+
 def add_output_options(parser: argparse.ArgumentParser, *, table: bool = False) -> None:
     """Add ``--quiet``; before it ``--json``, if the result is a table."""
     if table:
@@ -283,51 +255,6 @@ def add_output_options(parser: argparse.ArgumentParser, *, table: bool = False) 
 def add_again_option(parser: argparse.ArgumentParser) -> None:
     """Add ``--again``; without it, a stored result of the same request is printed at once."""
     parser.add_argument("--again", action="store_true", help="compute anew what is already stored with the run")
-
-
-def named(values: Sequence[str], option: str) -> dict[str, str]:
-    """Parse ``NAME=FILE`` options in order; InputError if a name or a file is missing or a name repeats."""
-    result: dict[str, str] = {}
-    for value in values:
-        name, equals, file = value.partition("=")
-        if not (name and equals and file):
-            raise InputError(f"{option} needs a name and a file", allowed=f"{option} NAME=FILE", received=value)
-        if name in result:
-            raise InputError(f"{option} names {name!r} twice", allowed="a different name for each file")
-        result[name] = file
-    return result
-
-
-def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]) -> list[str]:
-    """The ``[NAME=]FIELD`` options for one source: its own if any, else those for all sources."""
-    general, own = [], []
-    for value in values or ():
-        name, equals, field = value.partition("=")
-        if not equals or name not in sources:
-            general.append(value)
-        elif name == source:
-            own.append(field)
-    return own or general
-
-
-def source_fields(args: argparse.Namespace, source: str, sources: Sequence[str]) -> dict[str, Any]:
-    """One source's field names, as arguments of ``TextFile``; InputError if an option repeats for it."""
-    fields: dict[str, Any] = {}
-    for part in ("text_field", "prompt_field", "id_field", "generation"):
-        chosen = for_source(getattr(args, part), source, sources)
-        if len(chosen) > 1:
-            wrong = f"--{part.replace('_', '-')} is given {len(chosen)} times for {source}"
-            raise InputError(wrong, allowed="once for each source")
-        fields[part] = chosen[0] if chosen else None
-    fields["metadata_fields"] = tuple(for_source(args.metadata_field, source, sources)) or None
-    return {**fields, "quoting": quoting_of(for_source(getattr(args, "quoting", None), source, sources))}
-
-
-def quoting_of(values: Sequence[str]) -> Quoting | None:
-    """Return the ``--quoting`` of a file, the last one given; InputError if it is unknown."""
-    for value in values:
-        require_quoting(value)
-    return "none" if values else None
 
 
 def progress_of(args: argparse.Namespace) -> Progress:

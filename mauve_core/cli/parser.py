@@ -13,6 +13,9 @@ from typing import Any, NoReturn
 from mauve_core.base.errors import InputError
 from mauve_core.cli.settings import VARIABLE, as_arguments, say, settings_of
 
+HELP = "help"
+"""Before a command, it asks for that command's help; alone, for the list of commands."""
+
 QUOTE_PATTERNS = "To read several files as one side, quote their pattern: --human 'out/*.jsonl'"
 """What to do where the shell has put the names of files in place of a pattern."""
 
@@ -93,7 +96,7 @@ class Parser(argparse.ArgumentParser):
         """Refuse an unknown command; those without a line in the help are hidden, and are not named."""
         if isinstance(action, Commands) and value not in action.choices:
             known = [shown.dest for shown in action._choices_actions]
-            near = difflib.get_close_matches(value, known, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(value, [HELP, *known], n=1, cutoff=0.5)
             todo = f"Did you mean {near[0]}?" if near else f"See: {self.prog} --help"
             raise InputError(f"No command is named {value!r}", allowed=", ".join(known), todo=todo)
         super()._check_value(action, value)

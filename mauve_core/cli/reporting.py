@@ -9,7 +9,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import file_size, with_plain_spaces
 from mauve_core.cli.options import write
-from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import RunStore
@@ -52,6 +51,8 @@ def _report(args: argparse.Namespace) -> int:
         raise InputError("--candidate applies only to HTML", todo="Leave it out; the tables have every candidate")
     run = RunStore().load(args.id)
     if args.format == "html":
+        from mauve_core.reporting.html_report import html_report
+
         page = html_report(run, args.candidate)
         path = Path(args.out or f"{run.id}.html")
         _save(path, page)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
 from mauve_core.base.server_names import names_server
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def teller(args: argparse.Namespace) -> Callable[[str], None]:
 
     def tell(line: str) -> None:
         if not args.quiet:
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{printable(line)}\n")
 
     return tell
 

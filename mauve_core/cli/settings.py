@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
 
 VARIABLE = "MAUVE_LENS_SETTINGS"
 
@@ -81,4 +82,4 @@ def say(settings: Mapping[str, Any]) -> None:
     """Say what a command takes from the file."""
     if settings:
         written = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items())
-        sys.stderr.write(f"Settings from {os.environ[VARIABLE]}: {written}\n")
+        sys.stderr.write(f"Settings from {printable(os.environ[VARIABLE])}: {written}\n")

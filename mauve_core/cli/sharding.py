@@ -17,22 +17,22 @@ from mauve_core.base.formatting import plural, printable, verb
 from mauve_core.cli.options import (
     add_device_option,
     add_encoder_options,
+    add_name_option,
     add_output_options,
     add_score_options,
     encoder_config,
     name_default_encoder,
-    named,
     progress_of,
     require_device,
     results_only,
     run_table,
     score_config,
-    source_fields,
     write,
     write_json,
 )
 from mauve_core.cli.shard_costs import ENCODING, estimated, titled
 from mauve_core.cli.sharding_output import sharded_json, sharded_table
+from mauve_core.cli.text_files import models_of, source_and_field, source_fields
 from mauve_core.shards.plan import RUN_TEXTS, StoredAs
 from mauve_core.shards.result import PARTS
 
@@ -99,7 +99,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_engine_option(merge, default="local")
     add_device_option(merge)
     _add_estimate_option(merge)
-    merge.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the candidates")
+    add_name_option(merge, "built from the candidates")
     merge.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the sample")
     add_output_options(merge, table=True)
     merge.set_defaults(run=_merge)
@@ -191,7 +191,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
         clusters = clusters_over_all(work)
     try:
         if work.plan.encoder is not None:
-            name, with_map = args.out or f"{HUMAN} vs {', '.join(work.plan.candidates)}", not args.no_map
+            name, with_map = args.name or f"{HUMAN} vs {', '.join(work.plan.candidates)}", not args.no_map
             with results_only():
                 run = stored_before(name, work, found, clusters, projection=with_map) or store_sample(
                     name, work, found, clusters, projection=with_map, progress=progress, stored=stored.append
@@ -240,11 +240,7 @@ def _plan(args: argparse.Namespace) -> Plan:
     from mauve_core.shards.compare import plan_of
     from mauve_core.shards.places import holds_features, list_shards
 
-    models = named(args.model, "--model")
-    if HUMAN in models:
-        raise InputError(
-            f"The name {HUMAN!r} is that of the human side", received=f"--model {HUMAN}=…", todo="Choose another name"
-        )
+    models = models_of(args)
     sides = [HUMAN, *models]
     for where in (args.human, *models.values()):
         _note_other_files(where)
@@ -268,10 +264,10 @@ def _fields(args: argparse.Namespace, side: str, sides: Sequence[str]) -> Named:
 
     for part in PARTS:
         for value in getattr(args, f"{part}_field") or ():
-            name, equals, _ = value.partition("=")
-            if part == "text" and value.rpartition("=")[2] == "":
+            name, field = source_and_field(value, sides)
+            if part == "text" and not field.rpartition("=")[2]:
                 raise InputError("--text-field names no field", allowed="[NAME=]FIELD", received=repr(value))
-            if equals and name not in sides:
+            if name is None and "=" in field:
                 raise InputError(f"--{part}-field names an unknown side", allowed=", ".join(sides), received=value)
     found = source_fields(args, side, sides)
     return Named(found["text_field"], found["prompt_field"], found["id_field"])

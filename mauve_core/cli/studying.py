@@ -8,22 +8,22 @@ from mauve_core.base.config import CompareConfig
 from mauve_core.base.formatting import printable
 from mauve_core.cli import measuring, served
 from mauve_core.cli.options import (
-    TEXT_FILE,
     add_decoder_options,
     add_encoder_options,
-    add_field_options,
+    add_name_option,
     add_output_options,
     add_score_options,
     encoder_config,
     make_run,
     name_default_encoder,
+    require_device,
     score_config,
 )
-from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.text_files import TEXT_FILE, add_field_options, text_file
 from mauve_core.decoding import GenerationSettings
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import Run
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.comparison import require_there
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 
@@ -36,7 +36,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--human", required=True, metavar="FILE", help=TEXT_FILE)
     parser.add_argument("--model", required=True, help=served.MODEL)
-    parser.add_argument("--out", required=True, metavar="RUN", help="name of the stored run")
+    add_name_option(parser)
     parser.add_argument(
         "--prompt-tokens", type=int, metavar="N", help="length of the prompt if the file has no prompts"
     )
@@ -54,11 +54,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_field_options(parser)
     add_encoder_options(parser)
     add_score_options(parser)
-    parser.set_defaults(run=_study)
+    parser.set_defaults(run=_study, reads_files=True)
 
 
 def _study(args: argparse.Namespace) -> int:
     task = task_of(args)
+    require_there(task.human.path)
+    require_device(args.device)
     name_default_encoder(args)
 
     def where(run: Run) -> str:
@@ -85,18 +87,9 @@ def task_of(args: argparse.Namespace) -> StudyTask:
     Raises InputError for a value that is not allowed.
     """
     score = score_config(args)
-    metadata = None if args.metadata_field is None else tuple(args.metadata_field)
     return StudyTask(
-        name=args.out,
-        human=TextFile(
-            file_of(args.human, quiet=args.quiet),
-            args.text_field,
-            args.prompt_field,
-            args.id_field,
-            metadata,
-            quoting=args.quoting,
-            generation=args.generation,
-        ),
+        name=args.name,
+        human=text_file(args, args.human, quiet=args.quiet),
         model=args.model,
         decoders=tuple(args.decoder),
         settings=GenerationSettings(args.max_new_tokens, args.min_new_tokens, score.seed, repeats=args.repeats),

@@ -68,10 +68,11 @@ class GenerationSettings:
 
 @dataclass(frozen=True)
 class Prompts:
-    """Prompts and their ids, which the continuations keep."""
+    """Prompts and their ids, which the continuations keep; ``notes`` are those of reading them."""
 
     ids: tuple[str, ...]
     texts: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for part in ("ids", "texts"):
@@ -97,4 +98,4 @@ def read_prompts(path: Path, prompt_field: str | None = None) -> Prompts:
     """Prompts of a corpus file: the given field, else a field that looks like a prompt, else the text itself."""
     table = read_table(path)
     corpus = corpus_from_table(table, text_field=prompt_field or table.text_field or guess_prompt(table))
-    return Prompts(corpus.ids, corpus.texts)
+    return Prompts(corpus.ids, corpus.texts, corpus.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
+
+_NAME = re.compile(r"auto|(?:cpu|cuda|mps)(?::[0-9]{1,3})?")
 
 DRIVER_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """What the drivers of NVIDIA's and AMD's GPUs, and of either under Windows' Linux, put there."""
@@ -39,6 +42,7 @@ def first_gpu() -> str | None:
 def resolve_device(device: str) -> str:
     """Return the torch device for ``device``; InputError if this machine lacks it, or torch."""
     require("torch")
+    _require_name(device)
     import torch
 
     if device == "auto":
@@ -59,16 +63,25 @@ def resolve_device(device: str) -> str:
     return device
 
 
+def _require_name(device: str) -> None:
+    """Raise InputError for what is no name of a device, before torch is imported."""
+    if _NAME.fullmatch(device) is None:
+        raise InputError(f"No device named {device!r}", allowed=ALLOWED)
+
+
 def resolve_devices(device: str) -> tuple[str, ...]:
     """Return all torch devices for ``device``; InputError if this machine lacks one, or torch.
 
     "auto" and "cuda" mean every CUDA device; commas separate names.
     """
     require("torch")
+    names = [part.strip() for part in device.split(",")]
+    for name in names:
+        _require_name(name)
     import torch
 
     found: list[str] = []
-    for name in (part.strip() for part in device.split(",")):
+    for name in names:
         one = resolve_device(name)
         every = name == "cuda" or (name == "auto" and one != "cpu")
         found += [f"cuda:{index}" for index in range(torch.cuda.device_count())] if every else [one]

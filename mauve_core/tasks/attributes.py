@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -65,6 +65,7 @@ class AttributesTask(RunTask):
     def compute(self, progress: Progress = silent) -> AttributeTable:
         """Judge the run's clusters and keep the table."""
         run = self.load()
+        others = self._others(run, progress)
         table = attributes_run(
             run,
             self.ks,
@@ -72,9 +73,11 @@ class AttributesTask(RunTask):
             source=self.source,
             candidate=self.candidate,
             splits=self.splits,
-            others=self._others(run, progress),
+            others=others,
             progress=progress,
         )
+        if others is not None and self.other_file is not None:
+            table = replace(table, notes=(*(f"{others.title}: {note}" for note in others.corpus.notes), *table.notes))
         return self.keep(run, ATTACHMENT, table, progress)
 
     def _others(self, run: Run, progress: Progress) -> OtherTexts | None:

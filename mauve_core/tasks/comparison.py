@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
-from mauve_core.corpus import Corpus, Table, read_corpus, read_table
+from mauve_core.corpus import Corpus, Table, corpus_from_table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
+from mauve_core.corpus.data_sets import names_data_set
 from mauve_core.corpus.delimited import Quoting
 from mauve_core.corpus.equalizing import drawn, equal_draws
-from mauve_core.corpus.fields import SeveralTextsError, names_reference
+from mauve_core.corpus.fields import SeveralTextsError, choose_fields, names_reference
+from mauve_core.corpus.kinds import TEXT, kind_at
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
+from mauve_core.corpus.reading import is_pattern
+from mauve_core.corpus.streams import refusals
 from mauve_core.encoders.external_features import features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.result import Source
 from mauve_core.store import Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings_in_words
 from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
-from mauve_core.tasks.draw_map import with_map
 
 READING = "Reading files"
 SAVING = "Saving the run"
@@ -82,11 +86,12 @@ class TextFile:
     ) -> Corpus:
         """Read the corpus; InputError and progress as in ``read_corpus`` and ``split_by``.
 
-        ``tables`` keeps, by path, what was read of files that hold several sources, so that each is read once. If the
-        file has a field of reference texts beside one of a model, ``reference`` says which is read; None refuses both.
+        ``tables`` has, by path, what was read before (:func:`look_at`), and keeps what is read of files that hold
+        several sources, so that each is read once. If the file has a field of reference texts beside one of a model,
+        ``reference`` says which is read; None refuses both.
         """
+        tables = {} if tables is None else tables
         if self.by is not None and self.source is not None:
-            tables = {} if tables is None else tables
             if self.path not in tables:
                 tables[self.path] = read_table(self.path, self.quoting)
             parts = split_by(
@@ -100,19 +105,18 @@ class TextFile:
                 generation=self.generation,
             )
             return replace(parts[self.source], name=name)
+        how: dict[str, Any] = {
+            "name": name,
+            "prompt_field": self.prompt_field,
+            "id_field": self.id_field,
+            "metadata_fields": self.metadata_fields,
+            "generation": self.generation,
+        }
 
         def read(text_field: str | None) -> Corpus:
-            return read_corpus(
-                self.path,
-                name=name,
-                text_field=text_field,
-                prompt_field=self.prompt_field,
-                id_field=self.id_field,
-                metadata_fields=self.metadata_fields,
-                quoting=self.quoting,
-                generation=self.generation,
-                progress=progress,
-            )
+            if self.path in tables:
+                return corpus_from_table(tables[self.path], text_field=text_field, **how)
+            return read_corpus(self.path, text_field=text_field, quoting=self.quoting, progress=progress, **how)
 
         try:
             return read(self.text_field)
@@ -123,6 +127,42 @@ class TextFile:
             corpus = read(own[0])
         why = f"the only one {'with' if reference else 'without'} a name of reference texts"
         return replace(corpus, notes=(f"Text was read from the field {own[0]!r}, guessed as {why}.", *corpus.notes))
+
+
+def look_at(files: Iterable[TextFile]) -> dict[str, Table]:
+    """Look for every file, then for the fields of those that hold texts, before libraries are loaded for the work.
+
+    Returns
+    -------
+    dict of str to Table
+        By path, of files of texts; for :meth:`TextFile.read`.
+
+    Raises
+    ------
+    InputError
+        A file is missing or cannot be read, or a field is missing or cannot be guessed.
+    """
+    files, tables = list(files), dict[str, Table]()
+    for file in files:
+        require_there(file.path)
+    for file in files:
+        if file.by is None and kind_at(file.path, file.text_field).name == TEXT:
+            if file.path not in tables:
+                tables[file.path] = read_table(file.path, file.quoting)
+            with suppress(SeveralTextsError):  # the side decides, when the file is read
+                choose_fields(
+                    tables[file.path], file.text_field, file.prompt_field, file.id_field, file.metadata_fields
+                )
+    return tables
+
+
+def require_there(path: str) -> None:
+    """Raise InputError unless there is a file or folder of that name; of patterns and data sets, reading tells."""
+    if names_data_set(path) or is_pattern(Path(path)):
+        return
+    with refusals(Path(path)):
+        if not Path(path).exists():
+            raise InputError(f"{path} does not exist", todo="Check the name and the folder")
 
 
 @dataclass(frozen=True)
@@ -194,16 +234,25 @@ class ComparisonTask(NewRunTask):
         counted = [replace(side, texts=least) for side in sides.values()] if self.equalize else sides.values()
         return amount_of_sides(like, counted)
 
-    def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
+    def make(
+        self,
+        progress: Progress = silent,
+        job: str | None = None,
+        stored: Stored = unheeded,
+        tables: dict[str, Table] | None = None,
+    ) -> Run:
         """Read the files, compare, and store the run with its features.
+
+        ``tables`` is what :func:`look_at` has read; it is emptied.
 
         Raises
         ------
         InputError, StorageError, CancelledError
             See ``read_corpus``, ``features_of`` and ``compare_and_store``.
         """
+
         corpora: dict[str, Corpus] = {}
-        tables: dict[str, Table] = {}
+        tables = look_at(self.files.values()) if tables is None else tables
         features: dict[str, NDArray[np.floating]] = {}
         for done, (name, file) in enumerate(self.files.items()):
             progress(READING, done, len(self.files))
@@ -214,6 +263,7 @@ class ComparisonTask(NewRunTask):
             corpora[name] = file.read(name, tables, tell, reference=name == HUMAN)
             if file.features is not None:
                 features[name] = features_of(name, corpora[name], file.features)
+        tables.clear()
         progress(READING, len(self.files), len(self.files))
         require_one_width(features)
         if self.normalize:
@@ -306,6 +356,9 @@ def compare_and_store(
 
 def _completed(run: Run, config: CompareConfig, stored: Stored, progress: Progress) -> Run:
     """Say that the run is stored, and add what pages need first and its map."""
+    from mauve_core.analysis.precomputed import derive
+    from mauve_core.tasks.draw_map import with_map
+
     stored(run)
     derive(run, progress)
     return with_map(run, progress) if config.projection else run

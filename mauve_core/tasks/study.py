@@ -181,8 +181,9 @@ class StudyTask(NewRunTask):
 
     def _written(self, progress: Progress) -> dict[str, Corpus]:
         """Return the sides of the study, with texts that a model on this machine writes."""
+        whole = self._read()
         loaded = load_model(self.model, device=self.device, with_head=True, progress=progress)
-        human = self._human(loaded.tokenizer)
+        human = self._cut(whole, loaded.tokenizer)
         decoders = resolve_decoders(self.decoders, human, loaded, progress)
         written = generate_files(
             loaded,
@@ -200,8 +201,9 @@ class StudyTask(NewRunTask):
     def _asked(self, progress: Progress, tell: Tell | None) -> dict[str, Corpus]:
         """Return the sides of the study, with texts that a server writes, cut by the tokens of the human texts."""
         name, most = self.tokenizer or "", self.settings.max_new_tokens
+        whole = self._read()
         tokenizer = load_tokenizer(name)
-        human = self._human(tokenizer)
+        human = self._cut(whole, tokenizer)
         written = generate_files(
             self.model,
             Prompts(human.ids, human.prompts or ()),
@@ -217,16 +219,20 @@ class StudyTask(NewRunTask):
         corpora = {HUMAN: dataclasses.replace(human, notes=(*human.notes, about))}
         for spec, path in written.items():
             notes = tuple(f"{note}." for note in notes_on_file(self.model, parse_decoder(spec), path, self.server))
-            whole = _candidate(spec, path, self.settings.repeats, notes, (FINISH_REASON,))
-            corpora[spec] = cut_answers(whole, tokenizer, name, most)
+            answers = _candidate(spec, path, self.settings.repeats, notes, (FINISH_REASON,))
+            corpora[spec] = cut_answers(answers, tokenizer, name, most)
         return corpora
 
-    def _human(self, tokenizer: Any) -> Corpus:
-        """Return the human texts with their prompts, cut in tokens."""
+    def _read(self) -> Corpus:
+        """Return the human texts; read before a model is loaded, which takes longer than to find a wrong name."""
         file = self.human
         if self.prompt_tokens is not None and file.prompt_field is None:  # what was asked for, rather than a guess
             file = dataclasses.replace(file, prompt_field="")
-        return cut_texts(file.read(HUMAN), tokenizer, self.prompt_tokens, self.settings.max_new_tokens)
+        return file.read(HUMAN)
+
+    def _cut(self, human: Corpus, tokenizer: Any) -> Corpus:
+        """Return the human texts with their prompts, cut in tokens."""
+        return cut_texts(human, tokenizer, self.prompt_tokens, self.settings.max_new_tokens)
 
 
 def resolve_decoders(

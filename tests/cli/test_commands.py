@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +59,53 @@ def test_a_misspelling_is_told_before_what_is_missing(
     said = capsys.readouterr().err
     assert said.startswith(f"mauve-lens: {told}")
     assert said.count("\n") == 1
+
+
+def test_help_of_all_and_of_one_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for given, asked in ((["help"], ["--help"]), (["help", "runs", "show"], ["runs", "show", "--help"])):
+        said = []
+        for arguments in (given, asked):
+            with pytest.raises(SystemExit) as ended:
+                main(arguments)
+            assert not ended.value.code
+            said.append(capsys.readouterr().out)
+        assert said[0] == said[1]
+        assert said[0]
+    assert main(["hepl"]) == 2
+    assert "Did you mean help?" in capsys.readouterr().err
+
+
+SLOW = {"torch", "transformers", "numba", "sklearn", "pandas", "scipy", "streamlit", "plotly"}
+"""Libraries that take longer to import than a wrong command may take."""
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("compare --humam a.jsonl --model m=a.jsonl", "--human"),
+        ("compare --human a.jsonl --model m=nowhere.jsonl --dtype auto --device cuda", "nowhere.jsonl does not exist"),
+        ("compare --human a.jsonl --model m=a.jsonl --text-field m=body --dtype auto", "'body'"),
+        ("compare a.jsonl --by sourc", "'sourc'"),
+        ("explain --reference h=a.jsonl --model m=a.jsonl --text-field m=body", "'body'"),
+        ("measure --human a.jsonl --model m=a.jsonl --text-field m=body --device cuda", "'body'"),
+        ("gate --reference a.jsonl --baseline a.jsonl --candidate nowhere.jsonl --device cuda", "nowhere.jsonl"),
+        ("encode a.jsonl --out f.npy --text-field body --device cuda", "'body'"),
+        ("study --human nowhere.jsonl --model x --decoder greedy --name r --device cuda", "nowhere.jsonl"),
+        ("generate --model x --prompts nowhere.jsonl --decoder greedy --out o --device cuda", "nowhere.jsonl"),
+        ("generate --model x --prompts a.jsonl --decoder psychic --out o", "psychic"),
+        ("encoders some-run --device gpu", "'gpu'"),
+        ("report no-such-run", "no-such-run"),
+        ("probe no-such-run --perturbatio x", "--perturbation"),
+        ("ratings rank nowhere.csv", "nowhere.csv"),
+    ],
+)
+def test_a_wrong_command_is_refused_before_slow_libraries_are_imported(command: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "A long enough sentence."}\n' * 3)
+    script = (
+        "import sys\nfrom mauve_core.__main__ import main\n"
+        f"assert main(sys.argv[1:]) == 2\nprint(sorted({SLOW!r} & set(sys.modules)))"
+    )
+    given = [sys.executable, "-c", script, *command.split()]
+    done = subprocess.run(given, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert told in done.stderr
+    assert done.stdout == "[]\n"

@@ -44,7 +44,7 @@ DIGESTS = {
     "mauve-lens/encoders/1": "fa973e49f6e2e23d",
     "mauve-lens/clusters/1": "4bdd84ebcc4d93c9",
     "mauve-lens/texts/1": "d95cbaca643546c9",
-    "mauve-lens/explain/1": "db77496df97a7265",
+    "mauve-lens/explain/2": "7eb1e88ee8799c74",
     "mauve-lens/diversity/1": "ffc668991ddce6ba",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.special import xlogy
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -46,6 +44,8 @@ def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np
     InputError
         Labels lie outside 0 to k - 1, or the weights are not usable or not one per text.
     """
+    from scipy.sparse import csr_array
+
     k = _checks.whole("The number of clusters", k, low=1)
     clusters = np.asarray(labels)
     if (
@@ -121,6 +121,8 @@ def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.flo
 
     p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins.
     """
+    from scipy.special import xlogy
+
     p, q = np.broadcast_arrays(p, q)
     shape, k = p.shape[:-1], p.shape[-1]
     left, right = p.reshape(-1, k), q.reshape(-1, k)

@@ -20,8 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, gammaln, logit, ndtr, ndtri
-from scipy.stats import fisher_exact, rankdata
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -74,6 +72,9 @@ def auc_of(
     InputError
         Numbers are not finite, codes do not fit, or the confidence lies outside (0, 1).
     """
+    from scipy.special import expit, gammaln, logit, ndtri
+    from scipy.stats import fisher_exact, rankdata
+
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
     x, y = (_row(side) for side in (first, second))
@@ -159,6 +160,8 @@ def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
 
 def _mann_whitney(auc: float, ranks: _Floats, n: int, m: int, design_effect: float) -> float:
     """Return the two-sided p-value; 1 if all numbers are equal."""
+    from scipy.special import ndtr
+
     total = n + m
     tied = np.unique(ranks, return_counts=True)[1].astype(np.float64)
     variance = n * m / 12 * (total + 1 - float((tied**3 - tied).sum()) / (total * (total - 1)))

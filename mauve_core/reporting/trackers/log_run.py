@@ -12,7 +12,6 @@ from importlib import import_module
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require
 from mauve_core.reporting.trackers.logged import Logged
-from mauve_core.reporting.trackers.record import tracked
 from mauve_core.store import Run
 
 TRACKERS = {"wandb": "wandb_writer", "mlflow": "mlflow_writer"}
@@ -46,6 +45,8 @@ def log_run(run: Run, to: str, *, project: str | None = None, texts: bool = Fals
     --------
     >>> run.log("mlflow", project="decoders")  # doctest: +SKIP
     """
+    from mauve_core.reporting.trackers.record import tracked
+
     if to not in TRACKERS:
         raise InputError(f"No tracker is named {to!r}", allowed=", ".join(TRACKERS))
     if project is not None and not project.strip():

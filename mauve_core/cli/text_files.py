@@ -1,0 +1,181 @@
+"""Files of texts on the command line: which side each is of, its fields, and what is told of reading it.
+
+Every command that reads texts takes them in this way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
+from mauve_core.cli.standard_input import STANDARD_INPUT, file_of, files_of
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.data_sets import names_data_set
+from mauve_core.corpus.delimited import require_quoting
+from mauve_core.corpus.reading import WILD
+from mauve_core.shards.places import is_url
+from mauve_core.tasks.comparison import TextFile, look_at
+
+TEXT_FILE = (
+    "JSONL, JSON, CSV, TSV, Parquet, text or Inspect log, also compressed; a folder of .txt files, a quoted pattern "
+    "('out/*.jsonl'), a data set (hf:NAME), or - for standard input"
+)
+"""What a file of texts may be, for help."""
+
+_PARTS = ("text_field", "prompt_field", "id_field", "quoting", "generation")
+"""Settings of reading that a side has once, as ``TextFile`` calls them."""
+
+
+def add_field_options(
+    parser: argparse.ArgumentParser, *, per_source: bool = False, names: str = f"{HUMAN} or a model's"
+) -> None:
+    """Add options for field names in files; with ``per_source``, also ``NAME=FIELD`` for a source, one of ``names``."""
+    metavar = "[NAME=]FIELD" if per_source else "FIELD"
+    text = "guessed by default" + (f"; NAME ({names}) limits the option to that file" if per_source else "")
+    group = parser.add_argument_group("fields of the files", text)
+    action = "append" if per_source else "store"
+    for part in ("text", "prompt", "id"):
+        inner = ", or a path into it: choices.0.text; of images, their column" if part == "text" else ""
+        group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field with the {part}{inner}")
+    group.add_argument(
+        "--metadata-field", action="append", metavar=metavar, help="a field to keep as metadata; default: all others"
+    )
+    group.add_argument(
+        "--quoting",
+        action=action,
+        metavar="[NAME=]none" if per_source else "none",
+        help="read CSV or TSV without quoting: quote marks belong to the texts; default: found out",
+    )
+    group.add_argument(
+        "--generation",
+        action=action,
+        metavar="[NAME=]N" if per_source else "N",
+        help="read one generation alone: a value of the field generation, or a place in each row's list of texts, from "
+        "0; default: all",
+    )
+
+
+def refuse_fields(args: argparse.Namespace) -> None:
+    """Raise InputError if a field of files is named where a stored run is read."""
+    given = [part for part in (*_PARTS, "metadata_field") if getattr(args, part) is not None]
+    if given:
+        raise InputError(f"{_option(given[0])} is of files, and a stored run is read", todo="Leave it out")
+
+
+def models_of(args: argparse.Namespace) -> dict[str, str]:
+    """The file of each ``--model NAME=FILE``; InputError as in :func:`named`, or if a model has the human name."""
+    models = named(args.model, "--model")
+    if HUMAN in models:
+        raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
+    return models
+
+
+def text_files(args: argparse.Namespace, paths: Mapping[str, str], *, quiet: bool) -> dict[str, TextFile]:
+    """Each side's file with its fields, once standard input is stored; InputError as in :func:`source_fields`."""
+    fields = {name: source_fields(args, name, list(paths)) for name in paths}
+    return {name: TextFile(path, **fields[name]) for name, path in files_of(paths, quiet=quiet).items()}
+
+
+def text_file(args: argparse.Namespace, path: str, *, quiet: bool) -> TextFile:
+    """The only file of a command, whose field options name no side."""
+    metadata = None if args.metadata_field is None else tuple(args.metadata_field)
+    require_quoting(args.quoting)
+    return TextFile(
+        file_of(path, quiet=quiet), metadata_fields=metadata, **{part: getattr(args, part) for part in _PARTS}
+    )
+
+
+def read(files: Mapping[str, TextFile]) -> dict[str, Corpus]:
+    """Read the texts of each side, once all files and their fields are found; errors as in ``look_at``."""
+    tables = look_at(files.values())
+    return {name: file.read(name, tables) for name, file in files.items()}
+
+
+def notes_of(corpora: Mapping[str, Corpus]) -> list[str]:
+    """What reading has guessed, left out and counted, with the side's name."""
+    return [f"{name}: {note}" for name, corpus in corpora.items() for note in corpus.notes]
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Write notes to standard error."""
+    sys.stderr.writelines(f"{printable(note)}\n" for note in notes)
+
+
+def named(values: Sequence[str], option: str) -> dict[str, str]:
+    """Parse ``NAME=FILE`` options in order.
+
+    A name may hold "=", as a decoder's does: the file is then the part that is there.
+
+    Raises
+    ------
+    InputError
+        A name or a file is missing, a name repeats, or of several possible files none or more than one is there.
+    """
+    result: dict[str, str] = {}
+    for value in values:
+        name, file = _split(value, option)
+        if name in result:
+            raise InputError(f"{option} names {name!r} twice", allowed="a different name for each file")
+        result[name] = file
+    return result
+
+
+def _split(value: str, option: str) -> tuple[str, str]:
+    """The name and the file of one option."""
+    places = [place for place, sign in enumerate(value) if sign == "=" and 0 < place < len(value) - 1]
+    splits = [(value[:place], value[place + 1 :]) for place in places]
+    if not splits:
+        raise InputError(f"{option} needs a name and a file", allowed=f"{option} NAME=FILE", received=value)
+    if len(splits) == 1:
+        return splits[0]
+    there = [split for split in splits if _is_there(split[1])]
+    if len(there) == 1:
+        return there[0]
+    if there:
+        wrong = f"{option} can mean several files: " + ", or ".join(f"{file!r} named {name!r}" for name, file in there)
+        raise InputError(wrong, received=value, todo="Rename or move one of the files")
+    wrong = f"{option} names no file that exists: neither {' nor '.join(repr(file) for _, file in splits)}"
+    raise InputError(wrong, received=value, todo="Check the name and the folder")
+
+
+def _is_there(file: str) -> bool:
+    """Whether a file, a folder or a match of a pattern exists; data sets, URLs and standard input count as there."""
+    if file == STANDARD_INPUT or names_data_set(file) or is_url(file) or os.path.exists(file):  # noqa: PTH110 (any name)
+        return True
+    return WILD.search(file) is not None and any(True for _ in glob.iglob(file, recursive=True))  # noqa: PTH207
+
+
+def source_and_field(value: str, sources: Sequence[str]) -> tuple[str | None, str]:
+    """Split a ``[NAME=]FIELD`` option; None stands for every source. The longest name of a source counts."""
+    name = max((each for each in sources if value.startswith(f"{each}=")), key=len, default=None)
+    return name, value if name is None else value[len(name) + 1 :]
+
+
+def for_source(values: Sequence[str] | None, source: str, sources: Sequence[str]) -> list[str]:
+    """The ``[NAME=]FIELD`` options for one source: its own if any, else those for all sources."""
+    found = [source_and_field(value, sources) for value in values or ()]
+    return [field for name, field in found if name == source] or [field for name, field in found if name is None]
+
+
+def source_fields(args: argparse.Namespace, source: str, sources: Sequence[str]) -> dict[str, Any]:
+    """One source's field names, as arguments of ``TextFile``; InputError if an option repeats for it."""
+    fields: dict[str, Any] = {}
+    for part in _PARTS:
+        chosen = for_source(getattr(args, part), source, sources)
+        if len(chosen) > 1:
+            wrong = f"{_option(part)} is given {len(chosen)} times for {source}"
+            raise InputError(wrong, allowed="once for each source")
+        fields[part] = chosen[0] if chosen else None
+    require_quoting(fields["quoting"])
+    return {**fields, "metadata_fields": tuple(for_source(args.metadata_field, source, sources)) or None}
+
+
+def _option(part: str) -> str:
+    return f"--{part.replace('_', '-')}"
