@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from mauve_core.analysis.why import SEPARATES
 from mauve_core.analysis.words import DistinctiveWord, WordCounts
@@ -149,8 +150,6 @@ def _separating(
 
     All clusters of a property are ranked together: the AUC of a cluster follows from the sum of its texts' ranks.
     """
-    from scipy.stats import rankdata
-
     best: dict[int, tuple[float, str]] = {}
     for name, values in properties.items():
         kind, known = property_named(name), ~np.isnan(values)

@@ -10,9 +10,10 @@ negative and offset each other, so they are given in nats, not as shares.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.config import HUMAN
@@ -20,9 +21,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.kl import error_shares, integral_terms
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Partition
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CONFIDENCE = 0.95
 ADDS, MISSES = "adds", "misses"
@@ -68,8 +66,6 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
     InputError
         Counts of different length, an empty side, or a weight outside (0, 1).
     """
-    import pandas as pd
-
     counts = [np.asarray(side, dtype=np.int64) for side in (human, model)]
     if not 0 < weight < 1:
         raise InputError("The mixture weight is not usable", allowed="a number between 0 and 1", received=repr(weight))
@@ -175,8 +171,6 @@ def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any
         value (text, "(missing)" for a gap), human, all_human, model, all_model (counts); only values found in the
         cluster, the most frequent first, ties in alphabetical order.
     """
-    import pandas as pd
-
     columns = {}
     for name, series, rows in (("human", human, in_human), ("model", model, in_model)):
         values = pd.Series([], dtype=object) if series is None else series.astype(object)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_table import CONFIDENCE, cluster_table, of_total, with_intervals
@@ -26,9 +27,6 @@ from mauve_core.numerics.resampling.simultaneous import simultaneous_intervals
 from mauve_core.scoring.estimates import two_sides
 from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Comparison
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _BOUNDS = (0.0, 1.0)
 

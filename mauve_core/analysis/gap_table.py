@@ -7,9 +7,10 @@ the others of its direction in one more row, so that both tables together add up
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_names import labelled
@@ -21,9 +22,6 @@ from mauve_core.numerics.divergences.greedy import Step
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.what_if import dropped, matched, weighted_counts
 from mauve_core.scoring.result import Partition
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DIRECTIONS = (ADDS, MISSES)
 
@@ -54,8 +52,6 @@ def ledger_rows(table: pd.DataFrame, direction: str, most: int = MOST_SHOWN) -> 
         them. The costliest first, then one row with the rest, if there is one. The costs of both directions sum to the
         frontier integral.
     """
-    import pandas as pd
-
     own = np.flatnonzero(table["direction"].to_numpy() == direction)
     columns = {
         "cluster": table["cluster"].to_numpy(),
@@ -128,8 +124,6 @@ def step_rows(
         in ``shown``; mean, sd of ``score`` over the seeds. mean and sd are NaN from the first cluster without
         candidate texts, which no weights can fill; sd is NaN with one seed.
     """
-    import pandas as pd
-
     p, q = shown.counts(HUMAN), shown.counts(candidate)
     first = {name: float(value) for name, value in score_counts(p, q, scale=scale, smoothing=smoothing).items()}
     rows: list[dict[str, object]] = [{"step": 0, "cluster": TOGETHER, "filled": False, "closed": 0.0, **first}]

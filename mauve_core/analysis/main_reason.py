@@ -21,9 +21,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_table import ADDS
@@ -33,9 +34,6 @@ from mauve_core.base.validation import Count, NotNegative, Share
 from mauve_core.corpus.kinds import property_named
 from mauve_core.corpus.properties import apart
 from mauve_core.numerics.statistics.effects import Effect
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Where = Literal["cluster", "all", "rest", "words"]
 """Which of the findings above it is."""

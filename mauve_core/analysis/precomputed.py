@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from mauve_core.analysis.cluster_names import cluster_names, usual_tags
 from mauve_core.analysis.cost_intervals import costed_table, exchange_rate
@@ -129,7 +130,6 @@ def run_preflight(run: Run) -> Preflight:
 
 def run_words(run: Run, source: str) -> WordCounts:
     """Words of one source's items, from ``mauve_core.analysis.item_words``."""
-    from scipy.sparse import csr_matrix
 
     def make() -> _Arrays:
         corpus = run.corpora[source]

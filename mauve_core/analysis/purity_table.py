@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.metadata import is_missing
 from mauve_core.numerics.statistics.attributes import purity
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFrame:
@@ -41,8 +39,6 @@ def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFr
     InputError
         Arrays that do not fit each other, or no text with a value.
     """
-    import pandas as pd
-
     clusters = np.asarray(labels)
     if clusters.shape != cells.shape:
         raise InputError("Labels and values do not match", allowed=f"{cells.shape}", received=f"{clusters.shape}")

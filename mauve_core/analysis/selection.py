@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Comparison, Partition
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MISSING = "(missing)"
 """Label of a gap in a metadata column."""
@@ -127,8 +124,6 @@ def value_counts(column: pd.Series) -> dict[str, int]:
 
 def as_text(column: pd.Series) -> pd.Series:
     """Return the values of a metadata column as lists show them."""
-    import pandas as pd
-
     return column.astype(object).map(lambda value: MISSING if pd.isna(value) else str(value))
 
 

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, PartitionKind
 from mauve_core.base.errors import InputError
@@ -267,8 +268,6 @@ class _Change:
 
 def _change(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> _Change | None:
     """Return the change; None if too many clusters change for the shortcut to pay off."""
-    from scipy.sparse import csr_array
-
     sources, partitions = list(weights), prepared.partitions
     usual = [_most_frequent(each) for each in weights.values()]
     if min(usual) == 0:
@@ -357,8 +356,6 @@ def _resampled(
     partitions: Sequence[Partition], source: str, drawn: NDArray[np.int32], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the (B, seeds, k) weighted counts of the resamples."""
-    from scipy.sparse import csr_array
-
     texts, block = np.arange(weights.size), max(1, BLOCK_BYTES // (8 * weights.size))
     counts = np.empty((drawn.shape[1], len(partitions), partitions[0].k))
     members = [csr_array((weights, (part.labels[source], texts)), shape=(part.k, weights.size)) for part in partitions]

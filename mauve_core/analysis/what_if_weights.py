@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.analysis.selection import as_text
@@ -23,9 +23,6 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.what_if import capped, dropped, matched
 from mauve_core.scoring.result import Partition
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SIDES = ("model", "human", "both")
 ACTIONS = ("drop", "cap", "match", "weight")
@@ -81,8 +78,6 @@ def slice_mask(metadata: pd.DataFrame, field: str, value: str) -> NDArray[np.boo
 
 def slice_values(human: pd.DataFrame, model: pd.DataFrame, field: str) -> list[str]:
     """Return a field's values on either side as text, the most frequent first, ties in alphabetical order."""
-    import pandas as pd
-
     found = pd.concat([as_text(side[field]) for side in (human, model) if field in side.columns])
     counts = found.value_counts()
     return sorted(counts.index, key=lambda value: (-int(counts[value]), value))

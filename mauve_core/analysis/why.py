@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from mauve_core.analysis.phrases import Phrase, distinctive_phrases
 from mauve_core.base.config import HUMAN
@@ -247,8 +248,6 @@ def property_effects(
 
 
 def _centres(features: NDArray[np.float32], labels: NDArray[np.int32], k: int) -> NDArray[np.float64]:
-    from scipy.sparse import csr_array
-
     member = csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(k, labels.size))
     sizes = np.bincount(labels, minlength=k)[:, None]
     sums = np.asarray(member @ features.astype(np.float64))

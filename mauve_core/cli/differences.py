@@ -21,6 +21,7 @@ from mauve_core.experiments.text_measures.ranking import (
     test_decimals,
 )
 from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.figures.differences import exchanged_label
 from mauve_core.scoring.comparison_json import DifferenceJson, difference_json
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, tests_sentence, texts_interval
@@ -90,8 +91,6 @@ def _test(args: argparse.Namespace) -> int:
 
 
 def _table(found: list[Difference], words: Words) -> str:
-    from mauve_core.figures.differences import exchanged_label
-
     title = TITLES[found[0].score]
     rows = [["a", "b", f"{title}: a − b", "interval", "p", "p adjusted", "told apart", "n"]]
     for each in found:

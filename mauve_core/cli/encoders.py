@@ -26,6 +26,8 @@ from mauve_core.cli.outputs import OfRun
 from mauve_core.experiments.encoders import USUAL, EncoderTable, Reference, references
 from mauve_core.experiments.encoders.positions import TEXTS, PositionTable
 from mauve_core.experiments.encoders.table import Reversal
+from mauve_core.figures import encoders as figures
+from mauve_core.figures import positions as position_figures
 from mauve_core.scoring.comparison_json import ScoreName
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, texts_interval
@@ -114,8 +116,6 @@ EncodersJson: TypeAlias = (
 
 
 def _encoders(args: argparse.Namespace) -> int:
-    from mauve_core.figures import encoders as figures
-
     if args.positions:
         positions = PositionsTask(args.id, tuple(args.encoder) or None, args.texts, args.device)
         return show_result(args, "encoders", positions, positions_table, lambda found: found.notes, "Every seed")
@@ -139,8 +139,6 @@ def _encoders(args: argparse.Namespace) -> int:
 
 def positions_table(table: PositionTable) -> str:
     """Where each encoder looks, in a sentence; one row per encoder."""
-    from mauve_core.figures import positions as position_figures
-
     rows = [[printable(title), *cells] for title, *cells in position_figures.position_rows(table)]
     parts = [position_figures.positions_in_words(table), position_figures.about_positions(table)]
     words, about = ("\n".join(textwrap.wrap(printable(each), LINE)) for each in parts)
@@ -149,8 +147,6 @@ def positions_table(table: PositionTable) -> str:
 
 def scores_table(table: EncoderTable, score: str) -> str:
     """Two rows per candidate, one column per encoder: mean, standard deviation over seeds and rank; interval."""
-    from mauve_core.figures import encoders as figures
-
     rows = [[f"Candidate, {TITLES[score]}", *map(printable, table.titles)]]
     intervals = figures.interval_cells(table, score)
     for name, cells in figures.score_cells(table, score).items():
@@ -186,8 +182,6 @@ def agreement_table(table: EncoderTable, score: str) -> str:
 
 def references_table(found: tuple[Reference, ...], table: EncoderTable) -> str:
     """Spearman correlations with the text measures' gaps and with ratings: one row per measure or question."""
-    from mauve_core.figures import encoders as figures
-
     rows = [["Spearman with", "n", *map(printable, table.titles)]]
     for each in found:
         values = (NONE if value is None else correlation(value, signed=True) for value in each.values)

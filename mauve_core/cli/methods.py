@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict
+from typing import Annotated, Any, TypeAlias, TypedDict
 
 from mauve_core.base.formatting import (
     NONE,
@@ -34,13 +34,13 @@ from mauve_core.experiments.methods import (
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.ranks import Joined as HowJoined
 from mauve_core.experiments.methods.ranks import about_ranks
+from mauve_core.figures.agreement import LEAST_CORRELATED, answer
+from mauve_core.figures.method_tests import LEVEL, Tested, about_corrections, about_expectations, p_values_of
+from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals, mark
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import aligned
 from mauve_core.tasks.compare_methods import CompareMethodsTask
-
-if TYPE_CHECKING:
-    from mauve_core.figures.method_tests import Tested
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -144,8 +144,6 @@ def _methods(args: argparse.Namespace) -> int:
 
 
 def _notes(table: MethodTable, comparison: Comparison) -> list[str]:
-    from mauve_core.figures.agreement import answer
-
     apart = [item for item in disagreements(table, comparison) if item.told_apart]
     found = [f"{item.method.title} ranks {item.closer} before {item.farther}. {item.reason}" for item in apart]
     return [*table.notes, *filter(None, [answer(table, comparison)]), *found]
@@ -183,9 +181,6 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
 
     ``comparison`` is the run's, whose scores keep their ranks.
     """
-    from mauve_core.figures.method_tests import LEVEL, about_corrections, about_expectations, p_values_of
-    from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals, mark
-
     said = TEXTS.said if comparison is None else comparison.words.said
     rows, tests = [["Method", *map(printable, table.candidates), said(HUMAN_VS_HUMAN)]], p_values_of(table)
     for result in table.results:
@@ -226,8 +221,6 @@ def agreement_table(table: MethodTable) -> str:
 
     Empty for fewer than ``LEAST_CORRELATED`` candidates: a sentence says which methods reverse two.
     """
-    from mauve_core.figures.agreement import LEAST_CORRELATED
-
     if len(table.candidates) < LEAST_CORRELATED:
         return ""
     numbers = [str(index) for index in range(1, len(table.results) + 1)]

@@ -24,6 +24,7 @@ from mauve_core.experiments.robustness import (
     summary,
 )
 from mauve_core.experiments.robustness.detection import Detection
+from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
 from mauve_core.scoring.tables import aligned
 from mauve_core.tasks.probe import ProbeTask
 
@@ -126,8 +127,6 @@ def _notes(found: ProbeTable) -> list[str]:
 
 def table(found: ProbeTable) -> str:
     """What MAUVE detects, in words; then one row per line: shares of changed and moved texts, and each measure."""
-    from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
-
     rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in PROBE_SCORES)]]
     for line in found.lines:
         moved = NONE if line.flow is None else as_percent(len(line.flow.moved) / len(line.flow.ids))

@@ -13,6 +13,8 @@ from mauve_core.cli.outputs import OfRun
 from mauve_core.experiments.methods import ESTIMATORS
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.sweeps import EVERY_AXIS, EstimatorSweep, Sweep
+from mauve_core.figures import estimator_sweeps
+from mauve_core.figures.sweeps import about_leaderboard
 from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread
 from mauve_core.tasks.sweep import SweepTask
 
@@ -69,8 +71,6 @@ def numbers(text: str | None) -> tuple[float, ...] | None:
 
 def table(sweep: Sweep) -> str:
     """MAUVE at every point, with its spread over seeds."""
-    from mauve_core.figures.sweeps import about_leaderboard
-
     named = sweep.over == "decoder"
     rows = [[_TITLES[sweep.over], "Decoder" if named else "Candidate", "n", "k", TITLES[_SHOWN]]]
     rows[0] += ["Texts"] if named else []
@@ -86,8 +86,6 @@ def table(sweep: Sweep) -> str:
 
 def estimator_table(sweep: EstimatorSweep) -> str:
     """MAUVE at every point, with its standard deviations over seeds and over texts."""
-    from mauve_core.figures import estimator_sweeps
-
     rows = [["Estimator", estimator_sweeps.TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]
     for point in sweep.points:
         cell = with_two_spreads(point.score.value, point.score.sd_seeds, point.score.sd_texts)

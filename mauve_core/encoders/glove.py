@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
@@ -104,8 +105,6 @@ class WordTable:
         InputError
             No word of some text has a vector.
         """
-        from scipy.sparse import csr_array
-
         if self._vectors is None or len(self._vectors.found) < len(self._ids):
             raise InputError("Words cannot be averaged before their vectors are read", todo="Call read() first")
         vectors = self._vectors

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, MISSES, wilson_interval
 from mauve_core.base.formatting import NONE, percent_with_interval, with_plain_spaces
@@ -13,9 +13,6 @@ from mauve_core.experiments.clusters_over_shards import CandidateOverAll, Cluste
 from mauve_core.shards.keepsakes import MOST_CHARACTERS, RANDOM
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.wording import LEAST_PROPOSING
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ABOUT = (
     "Clusters of all texts with the largest parts of the frontier integral, under the k-means seed whose MAUVE is the "
@@ -41,8 +38,6 @@ def share_table(found: ShardedComparison, candidate: CandidateOverAll) -> pd.Dat
         cluster, name, human, model (counts), p, q (shares), p_low, p_high, q_low, q_high (intervals that hold for all
         clusters of the partition at once), direction (``ADDS``, ``MISSES``).
     """
-    import pandas as pd
-
     sizes = {side.name: side.n for side in found.sides}
     confidence = 1 - (1 - CONFIDENCE) / (2 * found[candidate.name].k)
     columns: dict[str, object] = {

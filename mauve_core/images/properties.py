@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from PIL import Image, ImageStat
+from scipy.ndimage import laplace
 
 from mauve_core.corpus.properties import Property, comparative
 
@@ -72,8 +73,6 @@ def properties_of(image: Image.Image) -> dict[str, float]:
     dict of str to float
         By name of :data:`PROPERTIES`. All but width and height are of the image at :data:`COMPARED` pixels.
     """
-    from scipy.ndimage import laplace
-
     small = image.copy()
     small.thumbnail((COMPARED, COMPARED), Image.Resampling.LANCZOS)
     rgb = np.asarray(small, dtype=np.float64) / 255

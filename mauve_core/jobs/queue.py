@@ -50,6 +50,7 @@ from mauve_core.jobs.state import (
 )
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Task
+from mauve_core.tasks.registry import KEPT, read_task
 
 LOG_LINES = 40
 """Number of log lines to show."""
@@ -120,8 +121,6 @@ def status(job_id: str) -> JobState:
     InputError
         No job has that id.
     """
-    from mauve_core.tasks.registry import KEPT
-
     folder = _folder(job_id)
     child = _children.get(job_id)
     if child is not None and child.poll() is not None:
@@ -191,8 +190,6 @@ def _require_unfinished(state: JobState) -> None:
 
 
 def _resume(folder: Path) -> None:
-    from mauve_core.tasks.registry import read_task
-
     with lock_of_worker(folder) as lock:
         state = read_state(folder)
         _require_unfinished(state)

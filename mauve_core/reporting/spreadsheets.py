@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from mauve_core.judgments.tables import FORMULA_STARTS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:
     """The table as quoted CSV in UTF-8; a cell or heading that looks like a formula gets a leading apostrophe."""
-    import pandas as pd
-
     text = [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
     safe = table.assign(**{name: table[name].astype(object).map(_plain) for name in text}).rename(columns=_plain)
     return safe.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode("utf-8")

@@ -13,6 +13,7 @@ from typing import Any
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.formatting import SCORE_DECIMALS, as_formula, printable, with_plain_spaces, with_spread, written
 from mauve_core.encoders.catalogue import with_weights
+from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row
 from mauve_core.scoring.reference import reference_sentences
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import (
@@ -55,8 +56,6 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!:@/+.])")
 
 def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
     """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``; ``smoothing``, for the note, is that of the scores."""
-    from mauve_core.figures.leaderboard import leaderboard_frame
-
     frame = leaderboard_frame(comparison, kind)
     arrows = {True: r"$\uparrow$", False: r"$\downarrow$"}
     upper = [TITLES[score].rpartition(" ")[0] for score in SCORES]
@@ -96,8 +95,6 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
 
 def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
     """The leaderboard as a GitHub Markdown table with the same note; parameters as in :func:`latex_table`."""
-    from mauve_core.figures.leaderboard import leaderboard_frame, texts_of_row
-
     frame = leaderboard_frame(comparison, kind)
     lettered = bool(frame["letters"].any())
     letters, left = (["Letters"], [":--"]) if lettered else ([], [])
@@ -185,8 +182,6 @@ def _markdown_title(score: str) -> str:
 
 
 def _markdown_score(row: _Row, score: str) -> str:
-    from mauve_core.figures.leaderboard import score_of_row
-
     bracket = _bracket(row, score).replace("[", r"\[").replace("]", r"\]")
     return with_plain_spaces(f"{score_of_row(row, score)} {bracket}")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 
@@ -68,8 +69,6 @@ def extrapolated(samples: Sequence[Sampled], totals: Mapping[str, float]) -> Spa
         as large in relation to their values in every stratum. Shards count as drawn from very many, also where all are
         sampled, since of each only the beginning is.
     """
-    from scipy.special import stdtrit
-
     by_stratum = {each.stratum: [one for one in samples if one.stratum == each.stratum] for each in samples}
     ratios = {name: _ratio(by_stratum.get(name, samples)) for name in {*by_stratum, *totals}}
     value = sum(size * ratios[name] for name, size in totals.items())

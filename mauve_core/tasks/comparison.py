@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
@@ -34,6 +35,7 @@ from mauve_core.scoring.result import Source
 from mauve_core.store import Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings_in_words
 from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
+from mauve_core.tasks.draw_map import with_map
 
 READING = "Reading files"
 SAVING = "Saving the run"
@@ -356,9 +358,6 @@ def compare_and_store(
 
 def _completed(run: Run, config: CompareConfig, stored: Stored, progress: Progress) -> Run:
     """Say that the run is stored, and add what pages need first and its map."""
-    from mauve_core.analysis.precomputed import derive
-    from mauve_core.tasks.draw_map import with_map
-
     stored(run)
     derive(run, progress)
     return with_map(run, progress) if config.projection else run

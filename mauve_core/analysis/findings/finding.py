@@ -20,6 +20,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
 
 from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.analysis.findings.sides import Sides
@@ -202,8 +203,6 @@ def find(
     InputError
         There are too few texts, or q is out of range.
     """
-    from scipy.stats import false_discovery_control
-
     if not 0 < q < 1:
         raise InputError("The false discovery rate is not usable", allowed="a number in (0, 1)", received=repr(q))
     of_model, blocks = sides.of_model, _blocks(sides)

@@ -16,10 +16,12 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, written
@@ -36,9 +38,6 @@ from mauve_core.experiments.published.tables import (
 )
 from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
 from mauve_core.numerics.statistics.rounding import Printed, attainable_correlations, find_unrounded, worst_case_range
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TOLERANCE = UNIT / 2 + 1e-9
 """Maximum distance of a number from its printed form, plus a margin for binary fractions."""
@@ -270,8 +269,6 @@ def least_settings(correlation: float, p_value: float) -> int:
 
     InputError if the correlation or the p-value is not inside (0, 1).
     """
-    from scipy.stats import t as student
-
     if not (0 < correlation < 1 and 0 < p_value < 1):
         raise InputError(
             "The number of settings cannot be determined", allowed="a correlation and a p-value between 0 and 1"

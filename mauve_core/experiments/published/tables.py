@@ -10,16 +10,13 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from mauve_core.base.bundled import bundled
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.numerics.statistics.rounding import Printed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DATA = bundled("published")
 
@@ -171,8 +168,6 @@ def printed(frame: pd.DataFrame) -> Printed:
 
 @functools.cache
 def _settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFrame:
-    import pandas as pd
-
     for name, known in ((paper, PAPERS), (domain, DOMAINS), (measure, PUBLISHED_COLUMNS)):
         if name not in known:
             raise InputError("No such published figures", allowed=", ".join(known), received=repr(name))
@@ -200,8 +195,6 @@ def _settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataF
 
 @functools.cache
 def _read(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
     try:
         frame = pd.read_csv(path)
     except (OSError, ValueError) as error:

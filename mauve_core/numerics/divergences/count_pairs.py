@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from mauve_core.base.errors import InputError
 
@@ -66,8 +67,6 @@ def count_pairs(p_counts: NDArray[np.integer], q_counts: NDArray[np.integer]) ->
     InputError
         The arrays differ in shape.
     """
-    from scipy.sparse import csr_array
-
     if p_counts.shape != q_counts.shape or p_counts.size == 0:
         received = f"{p_counts.shape} and {q_counts.shape}"
         raise InputError("The histograms do not match", allowed="two arrays of the same shape", received=received)

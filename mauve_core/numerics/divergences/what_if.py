@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+from scipy.special import xlogy
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -44,8 +46,6 @@ def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np
     InputError
         Labels lie outside 0 to k - 1, or the weights are not usable or not one per text.
     """
-    from scipy.sparse import csr_array
-
     k = _checks.whole("The number of clusters", k, low=1)
     clusters = np.asarray(labels)
     if (

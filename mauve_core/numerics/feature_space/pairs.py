@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -31,8 +32,6 @@ def nearest_pairs(x: ArrayLike, y: ArrayLike, top: int) -> list[tuple[int, int, 
     InputError
         Features are not usable or differ in dimension.
     """
-    from scipy.spatial.distance import cdist
-
     top = _checks.whole("The number of pairs", top, low=1)
     left, right = _checks.features(x), _checks.features(y)
     if left.shape[1] != right.shape[1]:

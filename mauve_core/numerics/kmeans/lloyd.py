@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from mauve_core.numerics import _checks
 from mauve_core.numerics.kmeans.nearest import Rows
@@ -116,8 +117,6 @@ def _sums(
     rows: NDArray[np.float32], chosen: NDArray[np.int64], labels: NDArray[np.integer], k: int
 ) -> NDArray[np.float64]:
     """(k, d) sums of the chosen rows by label."""
-    from scipy.sparse import csr_array
-
     sums = np.zeros((k, rows.shape[1]))
     for part in _checks.row_blocks(len(chosen)):
         count = len(chosen[part])

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.spatial import cKDTree
 
 from mauve_core.numerics import _checks
 from mauve_core.numerics.quantisers.base import (
@@ -223,8 +224,6 @@ class _Triplets:
 
 def _ranked(net: SphereMap, rows: NDArray[np.float32], rank: int) -> NDArray[np.intp]:
     """The row whose image is the ``rank``-th nearest to the image of each row."""
-    from scipy.spatial import cKDTree
-
     on_sphere = _unit(images(net, rows.astype(np.float64)))
     # The nearest is the row itself, or one with an equal image.
     _, found = cKDTree(on_sphere).query(on_sphere, k=[min(rank, len(rows) - 1) + 1])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -89,7 +90,5 @@ def _fit(side: _Array, added: float, whose: str) -> tuple[_Array, _Array]:
 
 def _log_density(points: _Array, mean: _Array, factor: _Array) -> _Array:
     """Log density of a Gaussian without the factor (2 pi)^(-c / 2), which cancels in the ratio."""
-    from scipy.linalg import solve_triangular
-
     whitened = solve_triangular(factor, (points - mean).T, lower=True)
     return np.asarray(-np.einsum("ij,ij->j", whitened, whitened) / 2 - np.log(np.diagonal(factor)).sum())

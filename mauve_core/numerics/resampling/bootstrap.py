@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -38,8 +39,6 @@ def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) ->
     InputError
         Labels lie outside 0 to k - 1, or their number differs from the columns of ``weights``.
     """
-    from scipy.sparse import csr_array
-
     k = _checks.whole("The number of clusters", k, low=1)
     array = np.asarray(labels)
     usable = array.ndim == 1 and array.dtype.kind in "iu" and array.size > 0

@@ -24,6 +24,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, diags_array, hstack, vstack
+from scipy.special import ndtri
+from scipy.stats import false_discovery_control
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb
@@ -132,8 +135,6 @@ def cluster_stability(
     InputError
         Labels are not usable or differ in length, a side has no texts, or no block has both sides.
     """
-    from scipy.sparse import hstack, vstack
-
     rows = _rows(labels, n)
     k = int(rows[0].max()) + 1 if k is None else _checks.whole("The number of clusters", k, low=int(rows[0].max()) + 1)
     if permutations is None:
@@ -165,9 +166,6 @@ def _judged(
     permutations: int,
     notes: tuple[str, ...],
 ) -> Stability:
-    from scipy.special import ndtri
-    from scipy.stats import false_discovery_control
-
     excess, elsewhere, combined = by_partition[0], by_partition[1:], by_partition.mean(axis=0)
     adjusted = np.ones_like(p)
     adjusted[filled] = false_discovery_control(p[filled])
@@ -206,8 +204,6 @@ def _rows(labels: Sequence[ArrayLike], n: int) -> list[NDArray[np.intp]]:
 
 def _members(labels: NDArray[np.intp], k: int) -> Any:
     """(k, N) sparse table with a one where a text belongs to a cluster."""
-    from scipy.sparse import csr_array
-
     return csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(k, labels.size))
 
 
@@ -218,8 +214,6 @@ def _contrast(sides: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 def _spread(reference: Any, other: Any) -> Any:
     """(k, k') sparse: maps differences of shares in the clusters of ``other`` to S of the reference's clusters."""
-    from scipy.sparse import diags_array
-
     own, sizes = np.asarray(reference.sum(axis=1)), np.asarray(other.sum(axis=1))
     texts = reference.shape[1]
     by_row = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)
@@ -284,8 +278,6 @@ def _sd(weights: Any, sides: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDAr
     Each side's texts scatter about their own mean. Texts of a block are summed before squaring, so that what the two
     texts of a prompt share cancels. Blocks of one text give the variance of a difference of two means.
     """
-    from scipy.sparse import csr_array
-
     n, m = int(sides.sum()), int((~sides).sum())
     parts = np.stack([sides / n, ~sides / m])
     means = [np.asarray(weights @ part) for part in parts]

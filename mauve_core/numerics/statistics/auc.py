@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, gammaln, logit, ndtr, ndtri
+from scipy.stats import fisher_exact, rankdata
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -72,9 +74,6 @@ def auc_of(
     InputError
         Numbers are not finite, codes do not fit, or the confidence lies outside (0, 1).
     """
-    from scipy.special import expit, gammaln, logit, ndtri
-    from scipy.stats import fisher_exact, rankdata
-
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
     x, y = (_row(side) for side in (first, second))

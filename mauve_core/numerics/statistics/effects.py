@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -73,8 +76,6 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
     InputError
         A group is empty, numbers are not finite, or the confidence lies outside (0, 1).
     """
-    from scipy.stats import rankdata
-
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
     groups = [_checks.numbers(group, "The array of numbers").astype(np.float64) for group in (first, second)]
@@ -89,9 +90,6 @@ def effect(first: ArrayLike, second: ArrayLike, confidence: float = 0.95) -> Eff
 
 def auc_interval(auc: float, n: int, m: int, confidence: float = 0.95) -> tuple[float, float]:
     """Newcombe's interval of an AUC of n numbers against m."""
-    from scipy.optimize import brentq
-    from scipy.special import ndtri
-
     z = float(ndtri((1 + confidence) / 2))
     middle = (n + m) / 2 - 1
 

@@ -12,6 +12,8 @@ from collections import Counter
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.signal import fftconvolve
+from scipy.stats import hypergeom
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -67,8 +69,6 @@ def _distribution(kinds: Counter[tuple[int, int, int]]) -> tuple[int, NDArray[np
 
     ``kinds`` counts blocks by their texts, those of P, and those with the property.
     """
-    from scipy.stats import hypergeom
-
     low, chances = 0, np.ones(1)
     for (size, first, having), times in sorted(kinds.items()):
         least, most = max(0, having - (size - first)), min(having, first)
@@ -89,8 +89,6 @@ def _power(chances: NDArray[np.float64], times: int) -> NDArray[np.float64]:
 
 
 def _convolved(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    from scipy.signal import fftconvolve
-
     if min(one.size, other.size) <= DIRECT:
         return np.convolve(one, other)
     product: NDArray[np.float64] = np.maximum(fftconvolve(one, other), 0.0)

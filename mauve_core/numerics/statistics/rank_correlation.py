@@ -20,6 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import rankdata
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -126,8 +128,6 @@ def _rows(**arrays: ArrayLike) -> list[_Array]:
 
 def _centred_ranks(values: _Array) -> _Array:
     """Mean ranks minus their mean, over the last axis."""
-    from scipy.stats import rankdata
-
     ranks: _Array = rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
     return ranks
 
@@ -183,8 +183,6 @@ def _search(ends: _Array, moving: NDArray[np.intp], target: _Array) -> float:
 
 
 def _bound(ends: _Array, target: _Array) -> float:
-    from scipy.sparse.csgraph import connected_components
-
     n = ends.shape[1]
     above = ends[:, None, :, None] > ends[None, :, None, :]
     same = ends[:, None, :, None] == ends[None, :, None, :]

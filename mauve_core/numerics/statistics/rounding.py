@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -213,8 +214,6 @@ def _closeness(figures: _Array, target: float | _Array | None) -> _Array:
 
 
 def _reference_ranks(printed: Printed, reference: ArrayLike, most: int) -> _Array:
-    from scipy.stats import rankdata
-
     ranks: _Array = rankdata(_checks.numbers(reference, "The reference"))
     if ranks.shape != printed.figures.shape or np.ptp(ranks) == 0:
         raise InputError(
@@ -241,8 +240,6 @@ def _untied(ranks: _Array) -> list[_Array]:
 @functools.cache
 def _shifts(size: int) -> list[_Array]:
     """The ranks of ``size`` values in all orders, with and without ties, minus the mean rank of equal ones."""
-    from scipy.stats import rankdata
-
     ways = {tuple(rankdata(way)) for way in itertools.product(range(size), repeat=size)}
     return [np.array(way) - (size + 1) / 2 for way in sorted(ways)]
 
@@ -317,8 +314,6 @@ def _offsets(rng: np.random.Generator, draws: int, n: int) -> _Array:
 
 def _correlations(rows: _Array, ranks: _Array) -> _Array:
     """(b, r) Spearman correlation of each row with each reference; NaN for a row of equal values."""
-    from scipy.stats import rankdata
-
     left = rankdata(rows, axis=-1) - (rows.shape[-1] + 1) / 2
     right = ranks - ranks.mean(axis=1, keepdims=True)
     norms = np.sqrt((left**2).sum(axis=1)[:, None] * (right**2).sum(axis=1))

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import log_expit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -168,9 +170,6 @@ def _ends(estimate: _Floats, replicates: _Floats, tail: float) -> tuple[_Floats,
 
 def _one_sided_end(table: _Floats, fit: BradleyTerryFit, player: int, tail: float) -> float:
     """The finite end of the interval of a player that won, or lost, everything against those of finite score."""
-    from scipy.optimize import brentq
-    from scipy.special import log_expit
-
     sign = np.sign(fit.scores[player])
     rated = np.isfinite(fit.scores) & (fit.group == fit.group[player])
     games = (table[player] if sign > 0 else table[:, player])[rated]

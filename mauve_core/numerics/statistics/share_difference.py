@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import binomtest, norm
 
 from mauve_core.base.errors import InputError
 
@@ -29,8 +30,6 @@ def share_difference(first: int, of_first: int, second: int, of_second: int, con
     InputError
         There is no trial, or there are more successes than trials.
     """
-    from scipy.stats import binomtest
-
     if not (0 <= first <= of_first and 0 <= second <= of_second and of_first and of_second):
         received = f"{first} of {of_first} and {second} of {of_second}"
         raise InputError(
@@ -67,8 +66,6 @@ def stratified_difference(
     difference, low, high : float
         Share of the first sample less that of the second, in [-1, 1]; None if no stratum has cases of both.
     """
-    from scipy.stats import norm
-
     has, first, strata = np.asarray(has), np.asarray(first), np.asarray(strata)
     weights, differences, variances = [], [], []
     for stratum in np.unique(strata):

@@ -10,18 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 from mauve_core.numerics.strings.sequences import Sequences, sequences
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Progress = Callable[[str, int, int], None]
 """progress(stage, done, total)"""
@@ -256,8 +253,6 @@ def _normalised(raw: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _member(found: NGrams, texts: int) -> csr_array:
     """(texts, n-grams) sparse matrix with a one where a text has an n-gram."""
-    from scipy.sparse import csr_array
-
     pairs = np.unique(found.owner * found.distinct + found.ids)
     row, column = pairs // found.distinct, pairs % found.distinct
     return csr_array((np.ones(pairs.size), (row, column)), shape=(texts, found.distinct))
