@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
@@ -143,8 +144,6 @@ def wilson_interval(
     -------
     low, high : (...) float64 arrays
     """
-    from scipy.special import ndtri
-
     counts, n = np.asarray(count, dtype=np.float64), np.asarray(n, dtype=np.float64)
     if (n <= 0).any() or (counts < 0).any() or (counts > n).any():
         raise InputError("A share needs a count between 0 and n > 0", received=f"n = {n}")

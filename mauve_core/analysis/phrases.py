@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
@@ -215,8 +216,6 @@ class _Contrast(NamedTuple):
 
 def _reach(confidence: float) -> float:
     """Standard deviations that an interval reaches to either side."""
-    from scipy.special import ndtri
-
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
     return float(ndtri((1 + confidence) / 2))

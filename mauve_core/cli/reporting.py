@@ -9,7 +9,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import file_size, with_plain_spaces
 from mauve_core.cli.options import write
-from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import RunStore

@@ -24,6 +24,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtr, stdtrit
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
@@ -312,8 +313,6 @@ def _tested(
     level: float,
     n: int,
 ) -> GateTest:
-    from scipy.special import stdtrit
-
     differences = (candidate - baseline) * (-1 if HIGHER_IS_CLOSER[measure] else 1)
     difference = float(differences[0])
     sd = float(np.sqrt((jackknife_parts(difference, differences[1:], sizes) ** 2).sum()))
@@ -341,8 +340,6 @@ def _tested(
 
 
 def _p_value(beyond: float, sd: float, degrees: int) -> float:
-    from scipy.special import stdtr
-
     if sd == 0:  # leaving out any group changes nothing, as for two copies of one file
         return float(beyond <= 0)
     return float(stdtr(degrees, -beyond / sd))
@@ -354,7 +351,5 @@ def enough_texts(n: int, difference: float, sd: float, margin: float, smallest_e
     The standard deviation shrinks by the root of n. Either verdict will do: a fail needs the margin to be that much
     below D, a pass needs the margin plus the smallest effect to be that much above.
     """
-    from scipy.special import ndtri
-
     away = max(difference - margin, margin + smallest_effect - difference)
     return math.ceil(n * (float(ndtri(1 - level) + ndtri(POWER)) * sd / away) ** 2)

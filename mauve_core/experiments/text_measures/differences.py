@@ -28,6 +28,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from mauve_core.base.validation import Count, Share
 from mauve_core.experiments.text_measures.base import Measure, MeasureDifference, Quantity
@@ -175,8 +176,6 @@ def _sums(measure: Measure, human: Measured, one: Measured, other: Measured) -> 
 
 def _weighted(terms: Sequence[tuple[int, _Term]]) -> _Sum:
     """Test that a weighted sum of T over sides is 0."""
-    from scipy.special import stdtr
-
     known = [(weight, term.replicates, term.sizes) for weight, term in terms if term.replicates is not None]
     value = sum(weight * each.estimate for weight, each, _ in known)
     groups = min(int((sizes > 0).sum()) for *_, sizes in known)

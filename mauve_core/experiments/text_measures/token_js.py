@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from mauve_core.experiments.text_measures.truncated import TruncatedMeasure
 
@@ -40,8 +41,6 @@ def js_to_one_hot(p: NDArray[np.float64]) -> NDArray[np.float64]:
     Relative to the mean m of the two, the other words all have ratio 2 and contribute (1 - p) log 2 together; only p
     matters.
     """
-    from scipy.special import xlogy
-
     own = xlogy(p, p) - xlogy(p, (1 + p) / 2)
     divergence: NDArray[np.float64] = 0.5 * (own + (1 - p) * MOST - np.log((1 + p) / 2))
     return divergence

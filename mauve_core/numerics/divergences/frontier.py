@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -205,8 +206,6 @@ def _curve_at(
     p: NDArray[np.float64], q: NDArray[np.float64], c: float, log_odds: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """x, y and -d log(x) / ds at each of the (m,) log odds; computes 1 - weight without cancellation."""
-    from scipy.special import expit
-
     weight, rest = expit(log_odds)[:, None], expit(-log_odds)[:, None]
     type_1, type_2 = mixture_errors(p, q, weight, rest)
     mixture = weight * p + rest * q

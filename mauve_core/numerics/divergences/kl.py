@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr, xlogy
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -126,8 +127,6 @@ def frontier_integral(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
 
 def integral_terms(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     """(..., k) non-negative terms whose sum is :func:`frontier_integral`, unchecked; symmetric in p and q."""
-    from scipy.special import xlogy
-
     total = p + q
     u = np.divide(np.abs(p - q), total, out=np.zeros_like(total), where=total > 0)
     near = np.minimum(u, _INTEGRAL_NEAR) ** 2
@@ -166,8 +165,6 @@ def mixture_errors(
 
 def _signed_terms(x: NDArray[np.float64], step: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """x log(x / y) for y = x + step, element by element; -x log(1 + step / x) near x = y, to avoid cancellation."""
-    from scipy.special import rel_entr
-
     t = np.full_like(step, np.inf)
     with np.errstate(over="ignore", under="ignore"):
         np.divide(step, x, out=t, where=x > 0)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from mauve_core.numerics.divergences.count_pairs import CountPairs
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
@@ -86,8 +87,6 @@ class ShiftedSums:
 
         Accurate to about 1e-13 nats in absolute terms, like ``frontier_by_logs``.
         """
-        from scipy.special import xlogy
-
         shift = np.log(totals[0] / totals[1])
         sums = np.concatenate(
             [
@@ -124,8 +123,6 @@ class ShiftedSums:
 
 def shifted_sums(pairs: CountPairs, added: float) -> ShiftedSums:
     """Sums of (B, seeds) pairs of histograms, with ``added`` texts added to every bin."""
-    from scipy.special import xlogy
-
     a, b = pairs.p + added, pairs.q + added
     centre = float(np.log((pairs.n + added * pairs.k) / (pairs.m + added * pairs.k)))
     columns, ends = [xlogy(a, a)[:, None], xlogy(b, b)[:, None]], [2]

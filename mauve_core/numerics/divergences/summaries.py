@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -266,8 +267,6 @@ def _settled_integral(generator: Generator, p: _Array, q: _Array) -> float:
 
 def _integrand(generator: Generator, p: _Array, q: _Array, log_odds: _Array) -> float:
     """Sum over the (m,) log odds of 2 l (1 - l) (l D_f(P || R) + (1 - l) D_f(Q || R))."""
-    from scipy.special import expit
-
     total = 0.0
     for part in _checks.row_blocks(log_odds.size, max(1, _BLOCK // p.size)):
         weight, rest = expit(log_odds[part]), expit(-log_odds[part])

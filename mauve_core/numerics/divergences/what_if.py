@@ -121,8 +121,6 @@ def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.flo
 
     p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins.
     """
-    from scipy.special import xlogy
-
     p, q = np.broadcast_arrays(p, q)
     shape, k = p.shape[:-1], p.shape[-1]
     left, right = p.reshape(-1, k), q.reshape(-1, k)

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
 
 from mauve_core.numerics import _checks
 from mauve_core.numerics.quantisers.base import Progress, Quantised, distinct_rows, label_rows, require_own_size
@@ -59,8 +60,6 @@ class ResidualMixtureQuantiser(MixtureSettings):
 
 def negative_log_likelihood(mixture: ResidualMixture, x: ArrayLike) -> float:
     """Mean of -log p(x) over the (n, d) rows, in nats; negative if densities exceed 1."""
-    from scipy.special import logsumexp
-
     distinct = distinct_rows(x)
     parts = _parts(len(distinct.rows), mixture.log_prior.size)
     logs = [logsumexp(log_joint(mixture, distinct.rows[part].astype(np.float64)), axis=1) for part in parts]

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -134,8 +135,6 @@ def ratio_atoms(ratios: LogRatios) -> tuple[_Array, _Array]:
     InputError
         All ratios are 0, or all are infinite: one side then has no probability anywhere, not even at its own points.
     """
-    from scipy.special import log_expit
-
     n, m = ratios.at_p.size, ratios.at_q.size
     logs = np.concatenate([ratios.at_p, ratios.at_q])
     if np.isneginf(logs).all() or np.isposinf(logs).all():

@@ -8,6 +8,7 @@ instead, and the functions of histograms apply to them.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, trapezoid_area
@@ -58,8 +59,6 @@ def ratio_integral(ratios: LogRatios, generator: Generator | str, *, expectation
         As in ``ratio_frontier``, or the expectation is ``own``: its points are raised to 0 one by one, which bends the
         curve, and no fixed rule settles then.
     """
-    from scipy.special import expit
-
     if expectation == "own":
         raise InputError("There is no integral of means over a side's own sample", allowed="union or other")
     weight, rest = expit(_LOG_ODDS), expit(-_LOG_ODDS)

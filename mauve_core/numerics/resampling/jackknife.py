@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -103,8 +104,6 @@ def t_interval(
     InputError
         There are fewer than two groups, ``sd`` is negative, or the confidence lies outside (0, 1).
     """
-    from scipy.special import stdtrit
-
     groups = _checks.whole("The number of groups", groups, low=2)
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlog1py
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -59,8 +60,6 @@ def beta(p: ArrayLike, n: ArrayLike) -> _Floats:
     (...) float64 array
         In [0, k log(n) / n]; terms below the least float64 are 0.
     """
-    from scipy.special import xlog1py
-
     vector, _ = _checks.distributions(p, p)
     present = vector > 0
     surprise = np.maximum(1.0, -np.log(np.where(present, vector, 1.0)))

@@ -159,8 +159,6 @@ def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
 
 def _mann_whitney(auc: float, ranks: _Floats, n: int, m: int, design_effect: float) -> float:
     """Return the two-sided p-value; 1 if all numbers are equal."""
-    from scipy.special import ndtr
-
     total = n + m
     tied = np.unique(ranks, return_counts=True)[1].astype(np.float64)
     variance = n * m / 12 * (total + 1 - float((tied**3 - tied).sum()) / (total * (total - 1)))

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -119,8 +120,6 @@ def standard_errors(wins: ArrayLike, fit: BradleyTerryFit) -> _Floats:
 
 def win_probability(score: ArrayLike, other: ArrayLike) -> _Floats:
     """P(a player with ``score`` beats one with ``other``)."""
-    from scipy.special import expit
-
     probability: _Floats = expit((np.asarray(score, dtype=np.float64) - np.asarray(other, dtype=np.float64)) / SCALE)
     return probability
 
@@ -148,8 +147,6 @@ def _closure(edges: _Flags) -> _Flags:
 
 def _maximise(wins: _Floats, tolerance: float) -> tuple[_Floats, int]:
     """(B, n) maximum likelihood log odds, each component up to a shift; wins across components are 0."""
-    from scipy.special import expit
-
     games = wins + wins.swapaxes(1, 2)
     won, played = wins.sum(axis=2), games.sum(axis=2)
     logits = np.zeros_like(won)
@@ -186,8 +183,6 @@ def _newton_step(games: _Floats, logits: _Floats, missing: _Floats) -> _Floats:
 
 def _information(games: _Floats, logits: _Floats) -> _Floats:
     """(..., n, n) Fisher information of the log odds."""
-    from scipy.special import expit
-
     chance = expit(logits[..., :, None] - logits[..., None, :])
     weights = games * chance * (1 - chance)
     information: _Floats = -weights
