@@ -224,7 +224,8 @@ def _compared(name: str, human: _Side, candidate: _Side) -> list[FormatDifferenc
         n = auc.m, auc.n
         if measure.name == "repeats":  # the share of a file is not that of the texts that are compared
             found = [repeated_of_all(side.corpus) for side in (human, candidate)]
-            values, n = (found[0][0] / found[0][1], found[1][0] / found[1][1]), (found[0][1], found[1][1])
+            n = found[0][1], found[1][1]
+            values = found[0][0] / max(n[0], 1), found[1][0] / max(n[1], 1)
         rows.append(
             FormatDifference(
                 kind=kind.name,

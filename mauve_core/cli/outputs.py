@@ -68,7 +68,7 @@ SHAPES = (
     Shape(1, "encoders:EncodersJson", ("encoders",)),
     Shape(1, "clusters:ClustersJson", ("clusters",)),
     Shape(1, "clusters:TextsJson", ("texts",)),
-    Shape(2, "explaining:ExplainJson", ("explain",)),
+    Shape(1, "explaining:ExplainJson", ("explain",)),
     Shape(1, "diversity_output:DiversityJson", ("diversity",)),
     Shape(1, "differences:TestJson", ("test",), named=False),
     Shape(1, "judging:RankingsJson", ("ratings rank",)),

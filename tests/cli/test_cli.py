@@ -141,7 +141,9 @@ def test_generate_writes_a_file_for_each_decoder(tmp_path: Path, capsys: pytest.
         assert [row["id"] for row in rows] == ["a", "b"]
 
 
-def test_options_become_the_task() -> None:
+def test_options_become_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x=y.csv").touch()
     command = ["compare", "--human", "h.csv", "--model", "a=a.csv", "--model", "b=x=y.csv", "--encoder", "minilm"]
     command += ["--text-field", "body", "--text-field", "human=original", "--metadata-field", "a=url", "--k", "7"]
     command += ["--metadata-field", "a=date", "--id-field", "key=value", "--pooling", "mean", "--with-prompt"]
@@ -213,13 +215,20 @@ def test_a_port_must_be_one() -> None:
     ],
 )
 def test_every_error_is_one_line_and_a_code(
-    error: BaseException, code: int, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException,
+    code: int,
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def fail(*args: object, **kwargs: object) -> None:
         raise error
 
     monkeypatch.setattr(ComparisonTask, "make", fail)
-    arguments = ["compare", "--human", "h", "--model", "a=b", "--encoder", "minilm"]
+    monkeypatch.chdir(tmp_path)
+    Path("h.jsonl").write_text('{"text": "One."}\n')
+    arguments = ["compare", "--human", "h.jsonl", "--model", "a=h.jsonl", "--encoder", "minilm"]
     assert main(arguments) == code
     captured = capsys.readouterr()
     assert captured.err.startswith(text)

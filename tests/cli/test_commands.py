@@ -75,7 +75,7 @@ def test_help_of_all_and_of_one_command(capsys: pytest.CaptureFixture[str]) -> N
     assert "Did you mean help?" in capsys.readouterr().err
 
 
-SLOW = {"torch", "transformers", "numba", "sklearn", "pandas", "scipy", "streamlit", "plotly"}
+SLOW = {"torch", "transformers", "numba", "sklearn", "streamlit"}
 """Libraries that take longer to import than a wrong command may take."""
 
 

@@ -35,16 +35,16 @@ from tests.word_runs import encoded_run
 pytestmark = pytest.mark.integration
 
 DIGESTS = {
-    "mauve-lens/compare/1": "bab4ed1a87911208",
+    "mauve-lens/compare/1": "ed023e1bc717d3f4",
     "mauve-lens/shard-merge/1": "bb85e4aeed33627b",
     "mauve-lens/shard-run/1": "600e9b062ad8a306",
-    "mauve-lens/gate/1": "37ebe95930043581",
+    "mauve-lens/gate/1": "aa6509e80566978e",
     "mauve-lens/measure/1": "3a1caf82fdd8a3fe",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",
     "mauve-lens/encoders/1": "fa973e49f6e2e23d",
     "mauve-lens/clusters/1": "4bdd84ebcc4d93c9",
     "mauve-lens/texts/1": "d95cbaca643546c9",
-    "mauve-lens/explain/2": "7eb1e88ee8799c74",
+    "mauve-lens/explain/1": "468b9a3a6ffe88e7",
     "mauve-lens/diversity/1": "ffc668991ddce6ba",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
