@@ -89,7 +89,7 @@ def gap_test(comparison: Comparison, kind: PartitionKind, candidate: str, *, dra
     """
     partitions = comparison.partitions(kind, candidate)
     codes, paired, _ = exchange_blocks(comparison, HUMAN, candidate)
-    seed = stream(comparison.config.score.seed, "gap")
+    (seed,) = stream(comparison.config.score.seed, "gap").spawn(1)
     return gap_test_of(partitions, candidate, codes if paired else None, draws=draws, seed=seed)
 
 

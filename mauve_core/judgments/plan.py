@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.pairing import column_of, counted_in
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key, text_digest
@@ -281,13 +282,15 @@ def _ordered(pairs: Mapping[tuple[int, int], _Ints], prompts: int, streams: list
 
 def _notes(matched: _Matched, left_out: int, min_words: int, equal: int, used: Sequence[str]) -> tuple[str, ...]:
     present = [prompt for prompt in range(len(matched.ids)) if (matched.positions[:, prompt] != ABSENT).sum() > 1]
-    notes = [f"Texts of {len(present)} prompts were matched by their {matched.means}."]
+    notes = [f"Texts of {plural(len(present), 'prompt')} were matched by their {matched.means}."]
     if all(corpus.prompts is None for corpus in matched.corpora):
         notes.append("The texts have no prompts: raters compare texts with the same id without seeing a prompt.")
     if left_out:
-        notes.append(f"{left_out} texts of fewer than {min_words} words were left out.")
+        notes.append(
+            f"{plural(left_out, 'text')} of fewer than {min_words} words {verb(left_out, 'was', 'were')} left out."
+        )
     if equal:
-        notes.append(f"{equal} pairs of identical texts were left out.")
+        notes.append(f"{plural(equal, 'pair')} of identical texts {verb(equal, 'was', 'were')} left out.")
     alone = [name for name in matched.names if name not in used]
     if alone:
         notes.append(f"No text of {', '.join(alone)} shares a prompt with another source; it is not compared.")

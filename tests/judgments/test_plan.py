@@ -144,7 +144,7 @@ class TestMatching:
         }
         plan = pair_plan(corpora, rater="ann")
         assert plan.total == 1
-        assert any(note.startswith("1 pairs of identical texts") for note in plan.notes)
+        assert any(note.startswith("1 pair of identical texts") for note in plan.notes)
 
     def test_short_texts_are_left_out_and_counted(self):
         corpora = {

@@ -141,8 +141,9 @@ def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
     for seed in stream(request.score.seed, "subsets").spawn(request.score.seeds):
         of_human, of_others = seed.spawn(2)
         first = np.random.default_rng(of_human).permutation(len(human))
-        for name, drawn in orders.items():
-            own = prompts[name]
+        orders[HUMAN].append(first)
+        for name in request.names:
+            own, drawn = prompts[name], orders[name]
             if len(own) == len(human) and sorted(own) == unique:
                 row_of = {prompt: row for row, prompt in enumerate(own)}
                 drawn.append(np.array([row_of[human[row]] for row in first]))
