@@ -13,7 +13,7 @@ from tests.browser import charts
 from tests.browser.conftest import free_port, serving
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 
 def test_after_a_restart_the_next_link_leads_to_the_same_run(page: Page, tmp_path: Path) -> None:
