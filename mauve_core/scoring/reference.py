@@ -14,9 +14,10 @@ REFERENCE_SCORE = "mauve"
 
 
 LIKE_FOR_LIKE_NOTE = (
-    "Compare the last column. All its scores are of equally many texts per side, in equally many clusters, against the "
-    "same human texts, and no text continues the prompt of a text of the other side. Scores with all texts come from "
-    "more texts in more clusters, and often from shared prompts. The interval is that of one split."
+    "Compare the last column. All its scores are of as many texts per side (up to 5 % fewer of a candidate that lacks "
+    "answers), in equally many clusters, against the same human texts, and no text continues the prompt of a text of "
+    "the other side. Scores with all texts come from more texts in more clusters, and often from shared prompts. The "
+    "interval is that of one split."
 )
 
 

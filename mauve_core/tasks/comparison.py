@@ -41,6 +41,10 @@ READING = "Reading files"
 SAVING = "Saving the run"
 
 
+Tables = dict[tuple[str, Quoting | None], Table]
+"""Files that were read, by path and quoting."""
+
+
 @dataclass(frozen=True)
 class TextFile:
     """One side's file.
@@ -78,26 +82,31 @@ class TextFile:
         if (self.by is None) != (self.source is None):
             raise InputError("A field that names sources and the source to read must be given together")
 
+    @property
+    def read_as(self) -> tuple[str, Quoting | None]:
+        """Return what decides how the file's rows are read."""
+        return self.path, self.quoting
+
     def read(
         self,
         name: str,
-        tables: dict[str, Table] | None = None,
+        tables: Tables | None = None,
         progress: Progress = silent,
         *,
         reference: bool | None = None,
     ) -> Corpus:
         """Read the corpus; InputError and progress as in ``read_corpus`` and ``split_by``.
 
-        ``tables`` has, by path, what was read before (:func:`look_at`), and keeps what is read of files that hold
-        several sources, so that each is read once. If the file has a field of reference texts beside one of a model,
+        ``tables`` has what was read before (:func:`look_at`), and keeps what is read of files that hold several
+        sources, so that each is read once. If the file has a field of reference texts beside one of a model,
         ``reference`` says which is read; None refuses both.
         """
         tables = {} if tables is None else tables
         if self.by is not None and self.source is not None:
-            if self.path not in tables:
-                tables[self.path] = read_table(self.path, self.quoting)
+            if self.read_as not in tables:
+                tables[self.read_as] = read_table(self.path, self.quoting)
             parts = split_by(
-                tables[self.path],
+                tables[self.read_as],
                 self.by,
                 only=[self.source],
                 text_field=self.text_field,
@@ -116,8 +125,8 @@ class TextFile:
         }
 
         def read(text_field: str | None) -> Corpus:
-            if self.path in tables:
-                return corpus_from_table(tables[self.path], text_field=text_field, **how)
+            if self.read_as in tables:
+                return corpus_from_table(tables[self.read_as], text_field=text_field, **how)
             return read_corpus(self.path, text_field=text_field, quoting=self.quoting, progress=progress, **how)
 
         try:
@@ -131,29 +140,29 @@ class TextFile:
         return replace(corpus, notes=(f"Text was read from the field {own[0]!r}, guessed as {why}.", *corpus.notes))
 
 
-def look_at(files: Iterable[TextFile]) -> dict[str, Table]:
+def look_at(files: Iterable[TextFile]) -> Tables:
     """Look for every file, then for the fields of those that hold texts, before libraries are loaded for the work.
 
     Returns
     -------
-    dict of str to Table
-        By path, of files of texts; for :meth:`TextFile.read`.
+    dict of (str, str or None) to Table
+        By path and quoting, of files of texts; for :meth:`TextFile.read`.
 
     Raises
     ------
     InputError
         A file is missing or cannot be read, or a field is missing or cannot be guessed.
     """
-    files, tables = list(files), dict[str, Table]()
+    files, tables = list(files), Tables()
     for file in files:
         require_there(file.path)
     for file in files:
         if file.by is None and kind_at(file.path, file.text_field).name == TEXT:
-            if file.path not in tables:
-                tables[file.path] = read_table(file.path, file.quoting)
+            if file.read_as not in tables:
+                tables[file.read_as] = read_table(file.path, file.quoting)
             with suppress(SeveralTextsError):  # the side decides, when the file is read
                 choose_fields(
-                    tables[file.path], file.text_field, file.prompt_field, file.id_field, file.metadata_fields
+                    tables[file.read_as], file.text_field, file.prompt_field, file.id_field, file.metadata_fields
                 )
     return tables
 
@@ -241,7 +250,7 @@ class ComparisonTask(NewRunTask):
         progress: Progress = silent,
         job: str | None = None,
         stored: Stored = unheeded,
-        tables: dict[str, Table] | None = None,
+        tables: Tables | None = None,
     ) -> Run:
         """Read the files, compare, and store the run with its features.
 

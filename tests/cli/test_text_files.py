@@ -10,6 +10,7 @@ import pytest
 from mauve_core.__main__ import build_parser, main
 from mauve_core.base.errors import InputError
 from mauve_core.cli.text_files import for_source, named
+from mauve_core.tasks.comparison import TextFile, look_at
 
 
 def write_rows(path: Path, **columns: str) -> Path:
@@ -95,3 +96,12 @@ def test_fields_are_refused_where_a_stored_run_is_read(
 def test_a_run_is_named_by_name_or_its_alias(arguments: list[str]) -> None:
     for option in ("--name", "--out"):
         assert build_parser(load=False).parse_args([*arguments, option, "called"]).name == "called"
+
+
+def test_one_file_may_be_read_in_two_ways(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,text\n1,"One text."\n2,"Another text."\n')
+    read_with, without = TextFile(str(path)), TextFile(str(path), quoting="none")
+    tables = look_at([read_with, without])
+    assert read_with.read("a", tables).texts[0] == "One text."
+    assert without.read("b", tables).texts[0] == '"One text."'
