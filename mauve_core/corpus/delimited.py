@@ -198,6 +198,8 @@ def _look_at(lines: Lines, delimiter: str) -> _Look:
     for _, line in _past_comments(lines, delimiter, []):
         cells = _split(line, delimiter)
         quotes = quotes or any(cell.startswith(QUOTE) for cell in cells)
+        if quotes and not fits:
+            break
         if not cells or not fits:
             continue
         if not header:

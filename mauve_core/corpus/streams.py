@@ -167,8 +167,6 @@ class RowsOfLines:
 
 def _decoded(data: bytes, path: Path, location: str, before: int = 0) -> str:
     """Decode the bytes; anything but UTF-8 without NUL bytes is an error that names the byte, ``before`` it others."""
-    packed = next((form for mark, form in PACKED.items() if data.startswith(mark)), None)
-    unpack = f"It looks like {packed}: unpack it, or name it so" if packed else ""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -176,16 +174,22 @@ def _decoded(data: bytes, path: Path, location: str, before: int = 0) -> str:
         raise InputError(
             f"{location} of {path} is not UTF-8: byte {before + error.start + 1} is 0x{data[error.start]:02x}",
             allowed="UTF-8",
-            todo=unpack or f"If it is {coding}, convert it: iconv -f {coding} -t UTF-8 FILE > NEW",
+            todo=_unpack(data) or f"If it is {coding}, convert it: iconv -f {coding} -t UTF-8 FILE > NEW",
         ) from error
     if "\0" in text:
         convert = "If the file is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 FILE > NEW; a binary file is not text"
         raise InputError(
             f"{location} of {path} holds a NUL byte (byte {before + data.index(0) + 1})",
             allowed="UTF-8 text",
-            todo=unpack or convert,
+            todo=_unpack(data) or convert,
         )
     return text
+
+
+def _unpack(data: bytes) -> str:
+    """Say what to do with a packed file; nothing if it does not begin like one."""
+    packed = next((form for mark, form in PACKED.items() if data.startswith(mark)), None)
+    return f"It looks like {packed}: unpack it, or name it so" if packed else ""
 
 
 def decoded_text(data: bytes, path: Path) -> str:

@@ -41,7 +41,7 @@ _POLICY = "Content Security Policy"
 _SAY_VIOLATIONS = f"""document.addEventListener("securitypolicyviolation", event =>
     console.error("{_POLICY}", event.effectiveDirective, event.blockedURI))"""
 """Chromium itself is silent where a script may not be compiled."""
-PAGE_TIMEOUT_MS = 20_000
+PAGE_TIMEOUT_MS = 60_000
 """Of every wait: machines that others share are three times slower at times, and two tests run at once."""
 expect.set_options(timeout=PAGE_TIMEOUT_MS)
 

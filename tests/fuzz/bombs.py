@@ -31,6 +31,8 @@ from tests.fuzz import reading, samples
 from tests.fuzz.oracle import MEGABYTES, SECONDS, Outcome, judged
 
 GB = 1 << 30
+BOMB_SECONDS = 3 * SECONDS
+"""What a bomb holds is read up to a limit of the program: millions of rows, not a few kilobytes."""
 HUGE = 1 << 60
 
 
@@ -198,7 +200,7 @@ MEGABYTE = b"a" * (1 << 20)
 DEEP = 1_000_000
 
 TEXTS = {
-    "10 GB of one line, gzipped": packed("a.jsonl.gz", MEGABYTE, 10_000),
+    "3 GB of one line, gzipped": packed("a.jsonl.gz", MEGABYTE, 3000),
     "a thousand million empty lines, gzipped": packed("a.txt.gz", b"\n" * (1 << 20), 1000),
     "a value of 1 GB, gzipped": packed("a.csv.gz", MEGABYTE, 1000, b'text\n"'),
     "10 GB of one line, in bzip2": members("a.jsonl.bz2", bz2.compress, MEGABYTE, 100),
@@ -212,8 +214,8 @@ TEXTS = {
     "a million columns": bytes_(
         "a.csv", lambda: b",".join(b"c%d" % i for i in range(DEEP)), b"\n", b"," * (DEEP - 1), b"\n"
     ),
-    "a million keys in each of a thousand rows, gzipped": packed(
-        "b.jsonl.gz", lambda: json.dumps({f"k{i}": i for i in range(100_000)}).encode() + b"\n", 1000
+    "a hundred thousand keys in each of fifty rows, gzipped": packed(
+        "b.jsonl.gz", lambda: json.dumps({f"k{i}": i for i in range(100_000)}).encode() + b"\n", 50
     ),
     "a number of ten million digits": bytes_("a.jsonl", b'{"text": "a", "n": ', lambda: b"9" * 10_000_000, b"}\n"),
     "a quote that does not end": packed("q.tsv.gz", b"\n" * (1 << 20), 200, b'text\n"'),
@@ -232,7 +234,7 @@ FEATURES = {
 }
 VECTORS = {
     "a line of 8 GB": sparse("v.txt", b"the 0.1 0.2\n", 8 * GB),
-    "10 GB, gzipped": packed("v.txt.gz", MEGABYTE, 10_000, b"the 0.1 0.2\nword 0.1 "),
+    "3 GB, gzipped": packed("v.txt.gz", MEGABYTE, 3000, b"the 0.1 0.2\nword 0.1 "),
 }
 MODELS = {
     "2^60 words": config(vocab_size=HUGE),
@@ -314,7 +316,7 @@ BOMBS = _bombs()
 def exploded(bomb: Bomb, folder: Path) -> Outcome:
     """What became of the bomb, made below the folder."""
     path = bomb.make(folder)
-    return judged(lambda: bomb.read(path), folder)
+    return judged(lambda: bomb.read(path), folder, BOMB_SECONDS)
 
 
 def main() -> int:
@@ -334,7 +336,7 @@ def main() -> int:
         sys.stdout.flush()
     if out is not None:
         head = (
-            f"# Files that claim, or unpack to, more than memory holds\n\nBounds: {SECONDS} s and {MEGABYTES} MB.\n\n"
+            f"# Files that claim, or unpack to, more than memory holds\n\nBounds: {BOMB_SECONDS} s and {MEGABYTES} MB.\n\n"
         )
         out.write_text(head + "".join(lines))
     return int(wrong > 0)
