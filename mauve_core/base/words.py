@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from mauve_core.base.config import HUMAN
@@ -43,6 +43,10 @@ class Words:
         """``a text``, ``an image``."""
         return f"{'an' if self.item[0] in 'aeiou' else 'a'} {self.item}"
 
+    def against(self, source: str) -> Words:
+        """Return the words where the P side is of a ``source`` that may be no people, as ``Corpus.source``."""
+        return replace(self, reference="reference", phrases=_OF_A_REFERENCE) if source and self == TEXTS else self
+
     def count(self, n: int) -> str:
         """``1 text``, ``2,000 texts``."""
         return f"{n:,} {self.item if n == 1 else self.items}"
@@ -76,6 +80,20 @@ class Words:
 
 
 TEXTS = Words("text", "texts")
+
+_OF_A_REFERENCE = {
+    "what do people and models write": "what do the reference and a model write",
+    "humans write what the model misses": "the reference has what the model misses",
+    "the model writes what humans don't": "the model writes what the reference does not have",
+    "humans write what": "the reference has what",
+    "a candidate that writes like people": "a candidate that writes like the reference",
+    "of human text": "of the reference's texts",
+    "human text": "a reference text",
+    "human texts": "reference texts",
+    "a human text": "a reference text",
+    "humans": "the reference",
+    "people": "the reference",
+}
 
 
 def real_items(item: str, items: str) -> Words:

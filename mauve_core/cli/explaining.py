@@ -155,7 +155,8 @@ def _judge(args: argparse.Namespace, seed: int) -> More | None:
 
 
 def _words(corpora: Mapping[str, Corpus]) -> Words:
-    return kind_of(next(iter(corpora.values())).kind).words
+    reference = next(iter(corpora.values()))
+    return kind_of(reference.kind).words.against(reference.source)
 
 
 def _plain(found: Mapping[str, Sequence[Finding]], words: Words) -> str:

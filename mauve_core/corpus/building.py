@@ -31,7 +31,7 @@ from mauve_core.corpus.entries import (
     position,
     require_texts,
 )
-from mauve_core.corpus.fields import Fields, choose_fields
+from mauve_core.corpus.fields import Fields, choose_fields, names_reference, writer_named
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.generations import (
@@ -191,6 +191,7 @@ def corpus_from_table(
         generation=fields.generation,
         numbered=fields.id is None,
         places=table.places(kept),
+        source="" if names_reference(fields.text) else writer_named(table, kept),
     )
 
 

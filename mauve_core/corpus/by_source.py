@@ -17,7 +17,7 @@ from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.building import corpus_from_table
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import listing
-from mauve_core.corpus.fields import choose_fields
+from mauve_core.corpus.fields import choose_fields, names_people
 from mauve_core.corpus.metadata import is_missing, is_plain
 from mauve_core.corpus.table import Table
 
@@ -26,9 +26,6 @@ MOST_SOURCES = 50
 
 ROWS_A_SOURCE = 5
 """Fewest rows of a source, on average, in a column that is suggested."""
-
-HUMAN_VALUES = frozenset({"human", "humans", "reference", "references", "gold", "people", "webtext", "ground_truth"})
-"""Names of human texts, in lower case."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +115,7 @@ def names_of(sources: Sources, reference: str, column: str) -> dict[str, str]:
 
 
 def reference_among(sources: Sources, reference: str | None = None) -> str:
-    """Return the value that names the human texts: the given one, or the only one in ``HUMAN_VALUES``.
+    """Return the value that names the human texts: the given one, or the only one that names people.
 
     Raises
     ------
@@ -140,7 +137,7 @@ def reference_among(sources: Sources, reference: str | None = None) -> str:
 
 
 def _human_among(sources: Sources) -> list[str]:
-    return [name for name in sources.rows if name.lower().replace(" ", "_").replace("-", "_") in HUMAN_VALUES]
+    return list(filter(names_people, sources.rows))
 
 
 def split_by(
@@ -199,7 +196,8 @@ def split_by(
         )
         own = [f"Texts are those of the rows with {name!r} in the field {column!r}."]
         own += [f"They lack the field {id_field!r} and are numbered instead."] if lacks_ids else []
-        corpora[name] = replace(corpus, notes=(*own, *shared, *corpus.notes))
+        source = "" if names_people(name) else name
+        corpora[name] = replace(corpus, source=source, notes=(*own, *shared, *corpus.notes))
     return corpora
 
 

@@ -90,6 +90,8 @@ class Corpus:
         Where each text stood in what was read, for messages; None if it is not known, as of a stored corpus.
     whole : Whole or None
         What was counted of all texts, if these were drawn from more; exclusions are those of all, too.
+    source : str
+        Who wrote the texts by the word of the file, if that is no word for people; else empty.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Corpus:
     media: Media | None = None
     places: Places | None = None
     whole: Whole | None = None
+    source: str = ""
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -265,6 +268,7 @@ class Corpus:
             "numbered": self.numbered,
             "kind": self.kind,
             "whole": None if self.whole is None else asdict(self.whole),
+            "source": self.source,
         }
         digests = None if self.media is None else self.media.digests
         write_parquet(path, StoredCorpus(header, self.ids, self.texts, self.prompts, self.metadata, digests))
@@ -299,5 +303,6 @@ class Corpus:
             numbered=header["numbered"],
             kind=header["kind"],
             whole=None if header.get("whole") is None else from_json(Whole, header["whole"]),
+            source=header.get("source", ""),
             media=None if stored.digests is None else Media(stored.digests, Thumbnails(thumbnails)),
         )

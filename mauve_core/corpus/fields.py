@@ -30,6 +30,12 @@ TEXT_NAMES = (
 REFERENCE_NAMES = ("reference", "ref", "target", "gold", "human", "original", "expected", "ideal", "truth")
 """Names of reference texts: texts too, but of the human side."""
 
+HUMAN_VALUES = frozenset({"human", "humans", "reference", "references", "gold", "people", "webtext", "ground_truth"})
+"""Names of human texts as values, in lower case."""
+
+WRITER_NAMES = ("generator", "model", "model_name", "model_id")
+"""Names of fields that name the model that wrote a text."""
+
 PROMPT_NAMES = ("prompt", "instruction", "context", "prefix", "question", "problem", "input", "query")
 """Names of prompts, also as the last word of another: ``user_query``, ``prefix_text``."""
 
@@ -176,6 +182,24 @@ def may_be_text(field: str, values: Sequence[Any]) -> bool:
 def names_reference(field: str) -> bool:
     """Return whether a word of the name is that of reference texts: ``refA``, ``human_text``, ``gold_2``."""
     return not {form for word in _words(field) for form in (word, word.removesuffix("s"))}.isdisjoint(REFERENCE_NAMES)
+
+
+def names_people(value: str) -> bool:
+    """Return whether a value that names who wrote texts names people."""
+    return value.lower().replace(" ", "_").replace("-", "_") in HUMAN_VALUES or names_reference(value)
+
+
+def writer_named(table: Table, rows: Sequence[int]) -> str:
+    """Return the model that wrote the texts of all these rows, by the table; empty if it names none, several or people.
+
+    Rows without a name count as another.
+    """
+    for field in WRITER_NAMES:
+        values = table.find(field)
+        names = {value if isinstance(value := values[row], str) else "" for row in rows} if values else set()
+        if len(names) == 1 and (name := names.pop().strip()):
+            return "" if names_people(name) else name
+    return ""
 
 
 def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], notes: list[str]) -> tuple[str, ...]:

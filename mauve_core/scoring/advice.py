@@ -72,7 +72,7 @@ def _unequal_sizes(sources: Sequence[Source], config: CompareConfig) -> str:
     if alike(sizes, config.score.k or tenth_of_texts(min(sizes), min(sizes))):
         return ""
     each = {True: "", False: " in each generation"}
-    words = kind_of(sources[0].kind).words
+    words = sources[0].words
     named = ", ".join(
         f"{words.source(source.name)} {source.n_scored:,}{each[source.n_scored == source.n]}" for source in sources
     )
@@ -86,7 +86,7 @@ def _few(sources: Sequence[Source]) -> str:
     fewest = min(source.n_scored for source in sources)
     if fewest >= FEW_TEXTS:
         return ""
-    return kind_of(sources[0].kind).words.said(
+    return sources[0].words.said(
         f"{fewest} texts per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates. More texts "
         "narrow the intervals; the bias of a score depends on the texts per cluster and stays."
     )
@@ -154,10 +154,9 @@ def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
 def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:
     alike: dict[tuple[str, ...], list[str]] = {}
     for source in sources:
-        kind = kind_of(source.kind)
-        alike.setdefault(tuple(sorted(corpora[source.name].contents)), []).append(kind.words.source(source.name))
+        alike.setdefault(tuple(sorted(corpora[source.name].contents)), []).append(source.words.source(source.name))
     groups = (" and ".join(names) for names in alike.values() if len(names) > 1)
-    items = kind_of(sources[0].kind).words.items
+    items = sources[0].words.items
     return [
         f"{names} hold the same {items}, so their score is meaningless: was one file given twice?" for names in groups
     ]
@@ -173,7 +172,7 @@ def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> s
         else:
             count, among = sum(each in human for each in corpus.contents), ""
         named += [f"{count:,} of {source.name}{among}"] if count else []
-    said = kind_of(sources[0].kind).words.said("Texts that also occur verbatim on the human side")
+    said = sources[0].words.said("Texts that also occur verbatim on the human side")
     return f"{said}: {', '.join(named)}." if named else ""
 
 

@@ -173,7 +173,7 @@ def compare(
         candidates=tuple(Candidate(encoded[name].source, {}, {}, partitioned.pairwise[name]) for name in candidates),
         joint=partitioned.joint,
         config=config,
-        warnings=tuple(filter(None, (kind_of(corpora[HUMAN].kind).words.said(partitioned.why_no_halves),))),
+        warnings=tuple(filter(None, (encoded[HUMAN].source.words.said(partitioned.why_no_halves),))),
         environment={},
         halves=_halves(encoded[HUMAN].source, partitioned.halves),
         prompts_by=matched_by,

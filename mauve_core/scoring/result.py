@@ -107,6 +107,8 @@ class Source:
         Texts of the smallest generation; None with one.
     kind : str
         What the items are: a name of ``mauve_core.corpus.kinds.KINDS``.
+    source : str
+        As :class:`mauve_core.corpus.corpus.Corpus`: of P, empty where it is people's.
     """
 
     name: str
@@ -123,6 +125,12 @@ class Source:
     max_tokens: Count | None = None
     pooling: str = ""
     kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS))] = TEXT
+    source: str = ""
+
+    @property
+    def words(self) -> Words:
+        """What the items are called; of P, whether people wrote them."""
+        return kind_of(self.kind).words.against(self.source)
 
     @property
     def file_name(self) -> str:
@@ -342,7 +350,7 @@ class Comparison(ComparisonViews):
     @property
     def words(self) -> Words:
         """Return what the items are called."""
-        return kind_of(self.human.kind).words
+        return self.human.words
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -170,13 +170,13 @@ def encode_sides(
     if config.encoder is None:
         raise InputError("No encoder was chosen")
     kind = common_kind({name: corpus.kind for name, corpus in corpora.items()})
-    encoder = kind.encoder(config.encoder, device)
+    encoder, words = kind.encoder(config.encoder, device), kind.words.against(corpora[HUMAN].source)
     encoded = {}
     used_device = device
     for name, corpus in corpora.items():
 
         def tell(stage: str, done: int, total: int, name: str = name) -> None:
-            progress(f"{stage} of {kind.words.source(name)}", done, total)
+            progress(f"{stage} of {words.source(name)}", done, total)
 
         corpus, encoding = _encoded(name, corpus, encoder, store, tell, skip_unencodable)
         median, cut = float(np.median(encoding.lengths)) if kind.has_words else None, int(encoding.cut.sum())
@@ -274,4 +274,5 @@ def _source(
         generations=sizes.size,
         n_smallest=int(sizes.min()) if sizes.size > 1 else None,
         kind=corpus.kind,
+        source=corpus.source,
     )

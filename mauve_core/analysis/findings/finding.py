@@ -87,6 +87,8 @@ class Finding:
         The judge's, if one said which texts meet the condition.
     items : str
         The kind of the items, which are called texts here, as in ``mauve_core.corpus.kinds.KINDS``.
+    source : str
+        Who wrote the reference, as :attr:`mauve_core.corpus.corpus.Corpus.source`.
     means : Means or None
         Of the tested items, if the finding is about a property of items that are no texts.
     """
@@ -115,12 +117,13 @@ class Finding:
     held_equal: HeldEqual | None = None
     agreement: Agreement | None = None
     items: str = TEXT
+    source: str = ""
     means: Means | None = None
 
     @property
     def words(self) -> Words:
         """What the items are called."""
-        return kind_of(self.items).words
+        return kind_of(self.items).words.against(self.source)
 
     @property
     def key(self) -> str:
@@ -331,5 +334,6 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
         model_texts=tuple(np.flatnonzero(has[sides.humans :]).tolist()),
         agreement=statement.agreement,
         items=sides.kind,
+        source=sides.source,
         means=statement.means(tested & of_model, tested & ~of_model),
     )

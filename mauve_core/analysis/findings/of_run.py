@@ -60,6 +60,7 @@ def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
         run_cluster_names(run, "joint", candidate, seed) if joint else (),
         reference,
         kind.name,
+        comparison.human.source,
         measured,
     )
 
@@ -94,7 +95,8 @@ def findings_between(
     matched = shared_prompts({each.name: each for each in (reference, candidate)})
     prompts = None if matched is None else np.concatenate([matched.codes[each.name] for each in (reference, candidate)])
     texts = (*reference.texts, *candidate.texts)
-    sides = Sides(candidate.name, texts, len(reference), prompts, None, (), reference.name, kind.name, measured)
+    of = reference.name, kind.name, reference.source
+    sides = Sides(candidate.name, texts, len(reference), prompts, None, (), *of, measured)
     return find(sides, q=q, seed=stream(seed, "findings"), more=more)
 
 

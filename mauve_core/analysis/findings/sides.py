@@ -34,6 +34,8 @@ class Sides:
     reference : str
     kind : str
         What the items are, as in ``mauve_core.corpus.kinds.KINDS``.
+    source : str
+        Who wrote the reference, as :attr:`mauve_core.corpus.corpus.Corpus.source`.
     measured : mapping of str to (n,) float64 array
         Properties of items that are no texts, by name; nan where an item lacks one.
     """
@@ -46,6 +48,7 @@ class Sides:
     clusters: Sequence[str] = ()
     reference: str = HUMAN
     kind: str = TEXT
+    source: str = ""
     measured: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
@@ -55,7 +58,7 @@ class Sides:
     @property
     def words(self) -> Words:
         """What the items are called."""
-        return kind_of(self.kind).words
+        return kind_of(self.kind).words.against(self.source)
 
 
 def kind_and_measured(reference: Corpus, candidate: Corpus) -> tuple[Kind, dict[str, NDArray[np.float64]]]:

@@ -111,7 +111,7 @@ def probe_run(
     flows, kept_share = work.flows(treated)
     lines = work.lines(treated, flows)
     notes = _notes(work, treated, kept_share)
-    return ProbeTable(source, lines, _settings(work, rows, splits), notes, kind.name)
+    return ProbeTable(source, lines, _settings(work, rows, splits), notes, kind.name, run.comparison.human.source)
 
 
 @dataclass(frozen=True, eq=False)

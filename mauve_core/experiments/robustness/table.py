@@ -152,6 +152,8 @@ class ProbeTable:
         Caveats.
     kind : str
         What the items are: a name of ``mauve_core.corpus.kinds.KINDS``.
+    writer : str
+        Who wrote the human side, as :attr:`mauve_core.corpus.corpus.Corpus.source`.
     """
 
     source: str
@@ -159,6 +161,7 @@ class ProbeTable:
     settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS))] = TEXT
+    writer: str = ""
 
     def __post_init__(self) -> None:
         for line in (self.control, *self.lines):  # raises without a control or for an invalid name
@@ -168,7 +171,7 @@ class ProbeTable:
     @property
     def words(self) -> Words:
         """What the items are called."""
-        return kind_of(self.kind).words
+        return kind_of(self.kind).words.against(self.writer)
 
     @property
     def control(self) -> ProbeLine:
