@@ -47,7 +47,7 @@ KINDS = {
         Kind(
             "length",
             "Length",
-            "Generate as many tokens as the human texts have, or cut both sides to one length.",
+            "Generate texts as long as the other side's, or cut both sides to one length.",
             (Measure("words", "words", binary=False),),
             "words",
         ),

@@ -48,6 +48,7 @@ from mauve_core.base.formatting import (
 )
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import Count, Share
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.pairing import prompt_codes, prompts_of
@@ -322,9 +323,9 @@ def _kinds(found: Preflight) -> str:
 def rule_sentence(found: Preflight) -> str:
     """Explain the columns and the rule."""
     return (
-        f"AUC: the chance that a candidate's text has more of it than a human text, with its {found.confidence:.0%} "
-        f"interval; 0.5 tells nothing apart. Listed: p at most {found.level:g} after Holm's correction for "
-        f"{len(KINDS)} kinds, and an AUC at least {found.least_effect:g} away from 0.5."
+        "AUC: the chance that a candidate's text has more of it than one of the other side, with its "
+        f"{found.confidence:.0%} interval; 0.5 tells nothing apart. Listed: p at most {found.level:g} after Holm's "
+        f"correction for {len(KINDS)} kinds, and an AUC at least {found.least_effect:g} away from 0.5."
     )
 
 
@@ -347,13 +348,13 @@ def shown_rows(found: Preflight, rows: Sequence[FormatDifference] | None = None)
     ]
 
 
-def to_text(found: Preflight) -> str:
+def to_text(found: Preflight, words: Words = TEXTS) -> str:
     """Format the flagged kinds for a terminal, below a verdict, a line each with the candidate furthest from people."""
-    lines = (f"  ! {printable(with_plain_spaces(line))}" for line in flagged_lines(found))
+    lines = (f"  ! {printable(with_plain_spaces(line))}" for line in flagged_lines(found, words))
     return "\n".join([with_plain_spaces(short_headline(found)), *lines])
 
 
-def flagged_lines(found: Preflight) -> list[str]:
+def flagged_lines(found: Preflight, words: Words = TEXTS) -> list[str]:
     """Describe each flagged kind with the candidate furthest from the human texts and what to do, unescaped."""
     by_kind: dict[str, list[FormatDifference]] = {}
     for row in found.flagged:
@@ -365,7 +366,7 @@ def flagged_lines(found: Preflight) -> list[str]:
         human = _value(row.summary, row.human_value, row.human_n)
         candidate = _value(row.summary, row.candidate_value, row.candidate_n)
         lines.append(
-            f"{row.title}: {_measured(row)}: human {human}, {row.candidate} {candidate}, "
+            f"{row.title}: {_measured(row)}: {words.reference} {human}, {row.candidate} {candidate}, "
             f"AUC {_auc_cell(row)}{more}. {row.todo}"
         )
     return lines

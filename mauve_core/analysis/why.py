@@ -212,7 +212,8 @@ def why_card(
     human, model = chosen[chosen < source.humans], chosen[chosen >= source.humans]
     notes = []
     if not human.size or not model.size:
-        notes.append(f"The cluster has {human.size} human and {model.size} model texts: its sides cannot be compared")
+        sizes = f"{human.size} texts of one side and {model.size} of the other"
+        notes.append(f"The cluster has {sizes}: its sides cannot be compared")
     near = _neighbours(source, cluster, neighbours)
     around = np.flatnonzero(np.isin(source.labels, near))
     if source.features is None:

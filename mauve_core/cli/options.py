@@ -348,7 +348,7 @@ def run_table(run: Run) -> str:
         steps = ",".join(steps_for(found))
         encoder = "" if run.comparison.config.encoder else " --encoder MODEL"
         todo = f"\n  Normalize both sides: mauve-lens runs again {run.id} --normalize {steps}{encoder}" if steps else ""
-        parts.insert(1, f"{to_text(found)}{todo}")
+        parts.insert(1, f"{to_text(found, run.comparison.words)}{todo}")
     return "\n\n".join(parts)
 
 

@@ -81,9 +81,10 @@ def _closest_by_measure(run: Run) -> Finding | None:
         if row.model is None or row.human is None:
             continue
         gap = "one of the smallest gaps" if ranked[0].tied else "the smallest gap"
+        reference = run.comparison.words.reference_items
         return Finding(
             f"{printable(last.name)} has {gap} of all in {_in_a_sentence(measure_title(measure))} "
-            f"({_value(row.model)}; human texts: {_value(row.human)}) and the lowest {TITLES[SCORE]} "
+            f"({_value(row.model)}; {reference}: {_value(row.human)}) and the lowest {TITLES[SCORE]} "
             f"({mean_and_spread(last.scores[SCORE])}).",
             "decoders",
             measure,
@@ -107,8 +108,9 @@ def _contradicted(run: Run) -> Finding | None:
         pair = next((each for each in table.reversals(SCORE, 0, place) if each.told_apart), None)
         if pair is not None:
             closer, farther = printable(pair.closer), printable(pair.farther)
+            reference = run.comparison.words.reference_items
             return Finding(
-                f"Encoders disagree: {table.titles[0]} puts {closer} closer to the human texts than {farther}, {title} "
+                f"Encoders disagree: {table.titles[0]} puts {closer} closer to the {reference} than {farther}, {title} "
                 "the other way round; each tells the two apart.",
                 "encoders",
             )

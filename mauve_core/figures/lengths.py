@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title
 from mauve_core.figures.measures import value_label
 from mauve_core.figures.over_axis import PanelAxis, panels_over, record_of, texts_in_words
@@ -68,10 +69,10 @@ def described(table: LengthTable) -> str:
     )
 
 
-def lengths_figure(table: LengthTable, order: Sequence[str]) -> go.Figure:
+def lengths_figure(table: LengthTable, order: Sequence[str], words: Words = TEXTS) -> go.Figure:
     """Draw all measures; ``order`` is that of the run's candidates and sets their styles."""
     names = _shown(table, order)
-    axis = PanelAxis("length in tokens", "length", HUMAN, _ticks(table.lengths), from_zero=False)
+    axis = PanelAxis("length in tokens", "length", words.source(HUMAN), _ticks(table.lengths), from_zero=False)
     panels = {
         length_measure_title(measure): {
             name: [(row.length, row) for row in table.line(measure, name)] for name in names

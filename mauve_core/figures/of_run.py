@@ -71,8 +71,8 @@ def _attributes(part: str, table: Any, run: Run) -> go.Figure:
 
 RUN_FIGURES: dict[str, tuple[str, _Draw]] = {
     "measures": ("measures", lambda table, run: panels_figure(table, _order(run), words=run.comparison.words)),
-    "lengths": ("lengths", lambda table, run: lengths_figure(table, _order(run))),
-    "neighbors": ("neighbours", lambda table, run: neighbours_figure(table, _order(run))),
+    "lengths": ("lengths", lambda table, run: lengths_figure(table, _order(run), run.comparison.words)),
+    "neighbors": ("neighbours", lambda table, run: neighbours_figure(table, _order(run), run.comparison.words)),
     "methods": ("methods", lambda table, run: bump_figure(table, _order(run), run.comparison)),
     "methods-agreement": ("methods", lambda table, run: agreement_figure(table)),  # noqa: ARG005 (as the others)
     "encoders": ("encoders", lambda table, run: encoders.agreement_figure(table, SCORE)),  # noqa: ARG005

@@ -10,8 +10,9 @@ from mauve_core.store import Run
 
 def preflight_section(run: Run) -> Section:
     """The flagged kinds of format in a table; a sentence where there is none."""
-    found = run_preflight(run)
+    found, said = run_preflight(run), run.comparison.words.said
+    remarks = (said(headline(found)),)
     if not found.flagged:
-        return Section("format", "Format", (Remarks((headline(found),)),))
-    table = Table("Differences of format", COLUMNS, tuple(shown_rows(found)), rule_sentence(found))
-    return Section("format", "Format", (Remarks((headline(found),), weighty=True), table))
+        return Section("format", "Format", (Remarks(remarks),))
+    table = Table("Differences of format", tuple(map(said, COLUMNS)), tuple(shown_rows(found)), rule_sentence(found))
+    return Section("format", "Format", (Remarks(remarks, weighty=True), table))

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import read_corpus, read_table
+from mauve_core.corpus import Corpus, read_corpus, read_table
 from mauve_core.corpus.by_source import MOST_SOURCES, reference_among, sources_of, split_by
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.corpus.table import Table
@@ -99,6 +99,37 @@ def test_the_reference_is_guessed_only_if_one_value_looks_human(tmp_path: Path) 
     for names, given in ((("human", "gold"), None), (("a", "b", "b"), None), (("a", "human"), "c")):
         with pytest.raises(InputError, match=rf"'{names[0]}' \(1\), '{names[1]}' \("):
             reference_among(sources(*names), given)
+
+
+@pytest.mark.parametrize(
+    ("rows", "source"),
+    [
+        ([{"generator": "davinci"}, {"generator": "davinci"}], "davinci"),
+        ([{"model": {"name": "gpt2"}, "model_id": "gpt2"}] * 2, "gpt2"),
+        ([{"generator": "davinci"}, {"generator": None}], ""),
+        ([{"model": "a"}, {"model": "b"}], ""),
+        ([{"generator": "Human, crowd"}] * 2, ""),
+        ([{"source": "wikipedia"}] * 2, ""),
+    ],
+)
+def test_a_file_names_the_model_that_wrote_all_its_texts(
+    rows: list[dict[str, Any]], source: str, tmp_path: Path
+) -> None:
+    texts = [{"text": f"Text {i}.", **row} for i, row in enumerate(rows)]
+    read = read_corpus(lines(tmp_path / "a.jsonl", texts))
+    read.to_parquet(tmp_path / "a.parquet")
+    assert read.source == Corpus.from_parquet(tmp_path / "a.parquet").source == source
+
+
+def test_a_part_is_of_its_source_and_reference_texts_of_people(tmp_path: Path) -> None:
+    rows = [{"g": g, "text": f"Text by {g}."} for g in ("webtext", "gold-2", "davinci")]
+    parts = split_by(table(tmp_path, *rows), "g")
+        table(tmp_path, *({"g": g, "text": f"Text by {g}."} for g in ("webtext", "gold-2", "davinci"))), "g"
+    )
+    assert [part.source for part in parts.values()] == ["", "", "davinci"]
+    both = {"model": "gpt2", "reference": "A reference.", "output": "An output."}
+    path = lines(tmp_path / "both.jsonl", [both] * 2)
+    assert [read_corpus(path, text_field=field).source for field in ("reference", "output")] == ["", "gpt2"]
 
 
 def test_a_source_without_the_chosen_ids_is_numbered() -> None:

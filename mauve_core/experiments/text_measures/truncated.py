@@ -50,9 +50,7 @@ class TruncatedMeasure(Measure):
     ) -> Terms:
         decoder = _decoder_of(texts)
         positions = context.truncated(human, decoder, progress)
-        how = (
-            f"the human text under {context.scorer}, truncated as {decoder.spec}; human text has no decoder, so no T(P)"
-        )
+        how = f"P under {context.scorer}, truncated as {decoder.spec}; P has no decoder, so no T(P)"
         return _TruncatedTerms(self, positions, "; ".join(part for part in (how, positions.note) if part))
 
     def human_terms(self, human: Collection, context: MeasureContext, progress: Progress = silent) -> Terms | None:  # noqa: ARG002

@@ -25,7 +25,11 @@ def show(run: Run) -> None:
         return
     rows = [(kind, f"**{escaped(short_name(candidate))}**", *cells) for kind, candidate, *cells in shown_rows(found)]
     with st.expander(short_headline(found), icon=":material/warning:"):
-        st.table(pd.DataFrame(rows, columns=list(COLUMNS)), border="horizontal", hide_index=True)
+        st.table(
+            pd.DataFrame(rows, columns=list(map(run.comparison.words.said, COLUMNS))),
+            border="horizontal",
+            hide_index=True,
+        )
         st.caption(f"The scores below count these differences, too. {rule_sentence(found)}")
         if access.may_change():
             _normalize(run, found)

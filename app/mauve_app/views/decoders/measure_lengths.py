@@ -76,11 +76,13 @@ def _result(run: Run, table: LengthTable, order: Sequence[str]) -> None:
     )
     with chart:
         charts.show_chart(
-            figures.lengths_figure(table, order),
+            figures.lengths_figure(table, order, run.comparison.words),
             key="lengths_chart",
             file_name=f"{run.name}-lengths",
-            alt="Each measure of every candidate and of the human texts against the length to which all texts are cut; "
-            "the tables have the numbers.",
+            alt=run.comparison.words.said(
+                "Each measure of every candidate and of the human texts against the length to which all texts are cut; "
+                "the tables have the numbers."
+            ),
         )
     for tab, measure in zip(tables, table.measures, strict=True):
         with tab:
@@ -89,7 +91,7 @@ def _result(run: Run, table: LengthTable, order: Sequence[str]) -> None:
                 st.caption("Gap |T(Q) − T(P)|")
                 gaps = figures.shown_table(table, measure, order, gaps=True)
                 st.dataframe(gaps, hide_index=True, key=f"lengths_gaps_{measure}")
-    st.caption(figures.described(table))
+    st.caption(run.comparison.words.said(figures.described(table)))
     for note in table.notes:
         st.text(note)
 

@@ -13,6 +13,7 @@ from mauve_app.components import job_button, model_picker, upload_side
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.components.settings_tree import LARGEST
 from mauve_app.views.decoders import decoder_picker
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
@@ -126,9 +127,10 @@ def _of_run(run: Run) -> Human | None:
         total,
         total,
         key=f"study_count_{run.id}",
-        help="How many of the run's human texts to use, from the first on",
+        help=said("How many of the run's human texts to use, from the first on"),
     )
-    st.caption(f"The first {count:,} of {total:,} human texts of **{escaped(run.name)}**, with their prompts and ids.")
+    items = run.comparison.words.reference_items
+    st.caption(f"The first {count:,} of {total:,} {items} of **{escaped(run.name)}**, with their prompts and ids.")
     upload = or_error(uploads.keep_prompted, corpus.take(np.arange(count)), run.id)
     if upload is None:
         return None

@@ -198,7 +198,7 @@ def _settings(table: MethodTable) -> None:
         with part:
             for result in table.results:
                 if result.notes:
-                    st.markdown(f"**{escaped(result.method.title)}**: {escaped('; '.join(result.notes))}")
+                    st.markdown(f"**{escaped(result.method.title)}**: {escaped(said('; '.join(result.notes)))}")
             for note in table.notes:
                 st.text(note)
             settings_tree.show(table.settings)

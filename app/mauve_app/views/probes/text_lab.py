@@ -98,7 +98,7 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
     models = sum(count for name, count in counts.items() if name != HUMAN)
     st.caption(
         "Of the joint partition under the first k-means seed, as in *Which texts move*: texts of every candidate have "
-        f"a cluster in it. It holds {counts[HUMAN]:,} human and {models:,} model texts."
+        f"a cluster in it. It holds {counts[HUMAN]:,} {run.comparison.words.reference} and {models:,} model texts."
     )
     if not tried.edited:
         stored = int(partition.labels[tried.source][tried.row])
@@ -121,9 +121,10 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
 
 
 def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> None:
+    usual = written(cache.usual_distance(run.id), 3)
     st.caption(
         "Cosine distance between features, in the clustering space before its dimension is reduced. Median distance "
-        f"from a human text of this run to the nearest other one: {written(cache.usual_distance(run.id), 3)}."
+        f"from a {run.comparison.words.reference} text of this run to the nearest other one: {usual}."
         + ("" if tried.edited else " The text itself is left out.")
     )
     _nearest(run, space.nearest(encoded.vector, HUMAN, NEIGHBOURS, exclude=tried.stored), HUMAN)
@@ -132,7 +133,7 @@ def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> N
 
 def _nearest(run: Run, neighbours: Sequence[Neighbour], side: str) -> None:
     """The list of one side; a selected text is shown below in full."""
-    st.markdown(f"**Nearest {side} texts**")
+    st.markdown(f"**Nearest {run.comparison.words.source(side)} texts**")
     frame = neighbours_frame(run, neighbours)
     key = f"lab_{side}_{'_'.join(f'{item.row}' for item in neighbours)}"
     st.dataframe(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from mauve_app.components import saying
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.url import bound, session
@@ -121,7 +122,7 @@ def perturbations(run_id: str, state: State) -> list[Perturbation]:
 
 def _pickers(keys: dict[str, str], sources: list[str], corpus: Corpus, row: int) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        titles = {name: "human" if name == HUMAN else short_name(name) for name in sources}
+        titles = {name: saying.words().reference if name == HUMAN else short_name(name) for name in sources}
         bound.selectbox("tried_source", "Text of", titles, sources[0], key=keys["source"], width=150)
         row_of = bound.bind("tried_text", row, key=keys["id"], keyword="index")
         st.selectbox("Id", range(len(corpus)), format_func=corpus.ids.__getitem__, width=150, **row_of)
