@@ -104,7 +104,8 @@ def _read_files(pattern: Path, quoting: Quoting | None) -> Table:
             rows.add(before + number, row)
         before += table.rows[-1][0]
     (form,) = formats
-    which = f"Texts are those of {len(files):,} {'file' if len(files) == 1 else 'files'}: {listing(names)}."
+    were = verb(len(files), "was", "were")
+    which = f"{plural(len(files), 'file')} {were} read: {listing(names)}."
     return Table(rows.kept, tuple(rows.columns), pattern, form, (which, *_odd_columns(layouts), *notes), tuple(parts))
 
 

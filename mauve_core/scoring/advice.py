@@ -35,12 +35,12 @@ def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: Com
     """Return the warnings that apply to these sides, the human side first, and settings; the most serious first."""
     rules = (_unequal_sizes(sources, config), _few(sources), _many_clusters(sources, config), _short(sources))
     found = [
-        *_doubts(corpora),
+        *_doubts(sources, corpora),
         *_same_texts(sources, corpora),
         *rules,
         _capped_clusters(sources, config),
         _cut(sources, config),
-        _joined(corpora, config),
+        _joined(sources, corpora, config),
         _shared_texts(sources, corpora),
         _one_seed(config),
         _topic(config),
@@ -123,7 +123,7 @@ def _short(sources: Sequence[Source]) -> str:
 
 
 def _cut(sources: Sequence[Source], config: CompareConfig) -> str:
-    cut = [f"{source.cut} of {source.n} of {source.name}" for source in sources if source.cut]
+    cut = [f"{source.cut:,} of {source.n:,} of {source.words.source(source.name)}" for source in sources if source.cut]
     if not cut or config.encoder is None:
         return ""
     at = f"{config.encoder.max_tokens} tokens or the model's own limit"
@@ -132,7 +132,7 @@ def _cut(sources: Sequence[Source], config: CompareConfig) -> str:
     return f"The encoder cut texts at {at}: {', '.join(cut)}."
 
 
-def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
+def _joined(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
     """Warn when prompt and text meet between two letters or digits, so that words may run together."""
     if config.encoder is None or not config.encoder.with_prompt:
         return ""
@@ -142,13 +142,13 @@ def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
         )
         for name, corpus in corpora.items()
     }
-    named = [f"{count:,} of {name}" for name, count in counts.items() if count]
+    named = [f"{count:,} of {sources[0].words.source(name)}" for name, count in counts.items() if count]
     return f"Prompt and text run together without a space in {', '.join(named)} texts." if named else ""
 
 
-def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
+def _doubts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:
     doubts = {name: doubt_about(corpus.texts) for name, corpus in corpora.items() if kind_of(corpus.kind).has_words}
-    return [f"{name}: {doubt}" for name, doubt in doubts.items() if doubt]
+    return [f"{sources[0].words.source(name)}: {doubt}" for name, doubt in doubts.items() if doubt]
 
 
 def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:

@@ -124,8 +124,6 @@ def test_a_file_names_the_model_that_wrote_all_its_texts(
 def test_a_part_is_of_its_source_and_reference_texts_of_people(tmp_path: Path) -> None:
     rows = [{"g": g, "text": f"Text by {g}."} for g in ("webtext", "gold-2", "davinci")]
     parts = split_by(table(tmp_path, *rows), "g")
-        table(tmp_path, *({"g": g, "text": f"Text by {g}."} for g in ("webtext", "gold-2", "davinci"))), "g"
-    )
     assert [part.source for part in parts.values()] == ["", "", "davinci"]
     both = {"model": "gpt2", "reference": "A reference.", "output": "An output."}
     path = lines(tmp_path / "both.jsonl", [both] * 2)

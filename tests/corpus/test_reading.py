@@ -38,7 +38,7 @@ def test_files_of_a_pattern_are_one_side(shards: Path) -> None:
     corpus = read_corpus(shards / "part-*.jsonl")
     assert corpus.texts == tuple(map(text, range(N)))
     assert corpus.ids == tuple(f"t{i}" for i in range(N))
-    assert corpus.notes[0] == "Texts are those of 3 files: part-0.jsonl, part-1.jsonl, part-2.jsonl."
+    assert corpus.notes[0] == "3 files were read: part-0.jsonl, part-1.jsonl, part-2.jsonl."
     assert corpus.name == "part-*"
 
 
