@@ -17,7 +17,7 @@ from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.building import corpus_from_table
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import listing
-from mauve_core.corpus.fields import choose_fields, names_people
+from mauve_core.corpus.fields import choose_fields, is_human, names_people
 from mauve_core.corpus.metadata import is_missing, is_plain
 from mauve_core.corpus.table import Table
 
@@ -115,7 +115,7 @@ def names_of(sources: Sources, reference: str, column: str) -> dict[str, str]:
 
 
 def reference_among(sources: Sources, reference: str | None = None) -> str:
-    """Return the value that names the human texts: the given one, or the only one that names people.
+    """Return the value that names the human texts: the given one, or the only one in ``HUMAN_VALUES``.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def reference_among(sources: Sources, reference: str | None = None) -> str:
 
 
 def _human_among(sources: Sources) -> list[str]:
-    return list(filter(names_people, sources.rows))
+    return list(filter(is_human, sources.rows))
 
 
 def split_by(

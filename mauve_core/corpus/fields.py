@@ -184,9 +184,14 @@ def names_reference(field: str) -> bool:
     return not {form for word in _words(field) for form in (word, word.removesuffix("s"))}.isdisjoint(REFERENCE_NAMES)
 
 
+def is_human(value: str) -> bool:
+    """Return whether a value is a usual name of human texts."""
+    return value.lower().replace(" ", "_").replace("-", "_") in HUMAN_VALUES
+
+
 def names_people(value: str) -> bool:
-    """Return whether a value that names who wrote texts names people."""
-    return value.lower().replace(" ", "_").replace("-", "_") in HUMAN_VALUES or names_reference(value)
+    """Return whether a value that names who wrote texts names people: ``human``, or with a word such as ``gold``."""
+    return is_human(value) or names_reference(value)
 
 
 def writer_named(table: Table, rows: Sequence[int]) -> str:
