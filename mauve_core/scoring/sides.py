@@ -170,7 +170,7 @@ def encode_sides(
     if config.encoder is None:
         raise InputError("No encoder was chosen")
     kind = common_kind({name: corpus.kind for name, corpus in corpora.items()})
-    encoder, words = kind.encoder(config.encoder, device), kind.words.against(corpora[HUMAN].source)
+    encoder, words = kind.encoder(config.encoder, device), kind.words.against(next(iter(corpora.values())).source)
     encoded = {}
     used_device = device
     for name, corpus in corpora.items():
