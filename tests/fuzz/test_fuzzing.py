@@ -1,4 +1,4 @@
-"""Two minutes of changed inputs of every kind, the same ones each time; ``make fuzz`` takes others."""
+"""A minute of changed inputs of every kind, the same ones each time; ``make fuzz`` takes others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.fuzz.targets import TARGETS
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 
-SECONDS = 120
+SECONDS = 60
 
 
 @pytest.fixture(scope="module")
