@@ -48,7 +48,7 @@ DIGESTS = {
     "mauve-lens/diversity/1": "ffc668991ddce6ba",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
-    "mauve-lens/probe/1": "0d41c165aea087c3",
+    "mauve-lens/probe/1": "206b3b626872a889",
     "mauve-lens/attributes/1": "4bb4b152abf03d96",
     "mauve-lens/published/1": "ab44cb3e4579ebb6",
     "mauve-lens/sweep/1": "1dc43d87230c1dc6",

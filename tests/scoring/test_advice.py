@@ -37,7 +37,7 @@ def test_good_inputs_need_no_advice():
     [
         ({"n": N + 51}, "differ in size (human 1,000, m 1,051)"),
         ({"tokens_median": 255.0}, "median of 255 tokens"),
-        ({"cut": 7}, "7 of 1000 of m"),
+        ({"cut": 7}, "7 of 1,000 of m"),
     ],
 )
 def test_each_side_is_looked_at(changes, words):
