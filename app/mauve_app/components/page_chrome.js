@@ -70,13 +70,20 @@ class Face {
     window.addEventListener("resize", this.onResize);
     document.addEventListener("click", saveFile, true);
     document.addEventListener("click", foldAway);
+    this.onLook = () => this.remember(); // also when the page is left: of several tabs, the one looked at last counts
+    document.addEventListener("visibilitychange", this.onLook);
     this.later();
   }
 
   show(data) {
     if (data.seen) document.cookie = COOKIE;
-    if (data.run) document.cookie = `${LAST_RUN}=${encodeURIComponent(data.run)}; ${KEPT}`;
+    this.run = data.run;
+    this.remember();
     this.pointer.show(data);
+  }
+
+  remember() {
+    if (this.run) document.cookie = `${LAST_RUN}=${encodeURIComponent(this.run)}; ${KEPT}`;
   }
 
   close() {
@@ -85,6 +92,7 @@ class Face {
     window.removeEventListener("resize", this.onResize);
     document.removeEventListener("click", saveFile, true);
     document.removeEventListener("click", foldAway);
+    document.removeEventListener("visibilitychange", this.onLook);
     clearTimeout(this.timer);
   }
 
@@ -187,10 +195,12 @@ function scroller(inner, outer) {
 function sayNoAnswer() {
   if (!AWAY.includes(document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState)) return;
   const words = document.querySelector('[data-testid="stDialog"] [slot="title"] + *');
-  if (!words || words.textContent === NO_ANSWER || /\bstatus\b/i.test(words.textContent)) return;
+  if (!words || words.textContent === NO_ANSWER) return;
+  const answered = /\bstatus\b/i.test(words.textContent);
+  for (const code of [...words.children].slice(1)) code.style.display = answered ? "" : "none";
+  if (answered) return;
   const texts = document.createTreeWalker(words, NodeFilter.SHOW_TEXT);
   for (let said = NO_ANSWER; texts.nextNode(); said = "") texts.currentNode.nodeValue = said;
-  for (const code of words.querySelectorAll('[data-testid="stCode"]')) code.style.display = "none";
 }
 
 function resting() {
