@@ -27,6 +27,8 @@ ended_sessions.note()
 hub.never_ask()  # pages never go online; the jobs that they start may
 own_server.warn()
 visitor = access.require_visitor()
+with st.sidebar:
+    session.recall(news.watch())
 kind = saying.begin()
 of_texts: Literal["visible", "hidden"] = "visible" if kind.has_words else "hidden"
 """Whether the navigation has pages about texts alone; a link to them opens them for any run, and they say why not."""
@@ -60,8 +62,6 @@ page = st.navigation(sections, expanded=True)
 session.keep_url(page.url_path)
 page_chrome.styles()
 access.note()
-with st.sidebar:
-    news.watch()
 shown = sidebar.show()
 with st.sidebar:
     jobs = st.container()

@@ -8,6 +8,7 @@ import pytest
 import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.caching.cache import LAST_RUN
@@ -356,6 +357,36 @@ def test_a_change_of_page_brings_the_query_string_back() -> None:
     app.session_state["page"] = "clusters"
     app.run()
     assert url_of(app) == {"run": "a", "cluster": "3"}
+
+
+def test_a_session_that_a_link_opens_after_a_restart_has_the_url_that_the_browser_had() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from mauve_app.url import session
+
+        session.recall("run=a&utm=1&scale=3")
+        st.session_state["opened"] = session.open_run()
+        session.keep_url("clusters")
+
+    app = AppTest.from_function(script).run()
+    assert app.session_state["opened"] == "a"
+    assert url_of(app) == {"run": "a", "scale": "3"}
+    app.query_params["run"] = "b"
+    del app.query_params["scale"]
+    assert url_of(app.run()) == {"run": "b"}
+
+
+def test_the_browser_never_has_a_part_of_the_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    def script() -> None:
+        from mauve_app.url import session
+
+        session.update(weight=0.25, scale=3.0, cluster=None)
+
+    sent: list[dict[str, str]] = []
+    monkeypatch.setattr(QueryParams, "_send_query_param_msg", lambda query: sent.append(query.to_dict()))
+    after({"run": "a", "cluster": "1", "utm": "x"}, script)
+    assert sent == [{"run": "a", "utm": "x", "weight": "0.25", "scale": "3"}]
 
 
 def test_clearing_the_url_on_the_same_page_is_respected() -> None:

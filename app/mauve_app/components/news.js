@@ -1,7 +1,12 @@
 // Asks the server now and then for a digest of its runs and jobs, and has the page drawn anew when it is another one
 // than the page was drawn with. It draws nothing itself.
 //
-// From the server (data): seen (the digest that the page was drawn with), address, beat_ms. To it: changed (a trigger).
+// So has a page whose connection was lost and is back: a new session of the server, after a restart or a long break,
+// knows neither the page nor its URL, and Streamlit sends a link's press without it. So the URL's query string is part of
+// what every message from then on says.
+//
+// From the server (data): seen (the digest that the page was drawn with), address, beat_ms. To it: changed (a trigger),
+// query (of the URL when the connection came back).
 //
 // A page that is not looked at does not ask, and one at work is left alone: its run would be broken off. So is one
 // where something was just pressed: Streamlit forgets a page that was asked for when another rerun is asked for before
@@ -16,9 +21,9 @@ const PRESSES = ["pointerdown", "keydown"];
 const watches = new WeakMap();
 
 export default function watch(component) {
-  const { parentElement, data, setTriggerValue } = component;
+  const { parentElement, data, setTriggerValue, setStateValue } = component;
   if (!watches.has(parentElement)) watches.set(parentElement, new Watch());
-  watches.get(parentElement).draw(data, setTriggerValue);
+  watches.get(parentElement).draw(data, setTriggerValue, setStateValue);
   return () => {
     watches.get(parentElement)?.close();
     watches.delete(parentElement);
@@ -26,8 +31,9 @@ export default function watch(component) {
 }
 
 class Watch {
-  draw(data, tell) {
+  draw(data, tell, keep) {
     this.tell = tell;
+    this.keep = keep;
     this.address = data.address;
     if (data.seen !== this.seen) this.told = undefined;
     this.seen = data.seen;
@@ -39,6 +45,8 @@ class Watch {
     PRESSES.forEach((kind) => document.addEventListener(kind, this.press, true));
     this.ran = new MutationObserver(() => (this.pressed = undefined));
     this.ran.observe(app(), { attributeFilter: ["data-test-script-state"] });
+    this.connected = new MutationObserver(() => this.recall()); // at once, before a reader can press anything
+    this.connected.observe(app(), { attributeFilter: ["data-test-connection-state"] });
   }
 
   close() {
@@ -46,6 +54,11 @@ class Watch {
     document.removeEventListener(LOOK, this.sooner);
     PRESSES.forEach((kind) => document.removeEventListener(kind, this.press, true));
     this.ran.disconnect();
+    this.connected.disconnect();
+  }
+
+  recall() {
+    if (app().dataset.testConnectionState === "CONNECTED") this.keep("query", window.location.search.slice(1));
   }
 
   // Whether the page is neither at work nor about to be.

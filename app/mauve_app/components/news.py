@@ -1,5 +1,7 @@
 """Updates from other tabs and programs: an open page polls now and then and reruns when something changed.
 
+A page whose connection was lost reruns once it is back, and tells its query string: the session may be a new one.
+
 The browser polls a route of the app. A timed Streamlit fragment may interrupt a run of the page; the end of that run is
 then skipped, and elements that it removed stay on the page. Ratings and cached results are not tracked.
 """
@@ -37,13 +39,27 @@ _READY = "news_ready"
 _in_browser = component("mauve_lens_news", __file__)
 
 
-def watch() -> None:
-    """Call once per page before it reads anything that it shows, so that no change is missed."""
+def watch() -> str:
+    """Call once per page before it reads anything that it shows, so that no change is missed.
+
+    Returns
+    -------
+    str
+        The page's query string when its connection was last lost and came back; empty if it never was.
+    """
     _announce()
     if own_server.is_missing():  # no server would answer
-        return
+        return ""
     data = {"seen": sign(), "address": NEWS, "beat_ms": 1000 * BEAT_S}
-    _in_browser(key="news", data=data, height="content", on_changed_change=_drawn_anew)
+    told = _in_browser(
+        key="news",
+        data=data,
+        height="content",
+        default={"query": ""},
+        on_query_change=_drawn_anew,
+        on_changed_change=_drawn_anew,
+    )
+    return str(told["query"] or "")
 
 
 def sign() -> str:

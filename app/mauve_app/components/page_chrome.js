@@ -7,8 +7,8 @@
 // page, where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. Cookies
 // remember that the tour was offered and which run was shown last. Links to files save them instead of opening a tab.
 //
-// When a lost connection is back, the page is drawn anew: a new session of the server, after a restart or a long break,
-// knows the URL only from a run of the page, and the next link would open without it.
+// Where the server does not answer, Streamlit asks about the internet or names its own command: the words are ours instead,
+// unless they give the status of an answer.
 //
 // The row of the chosen cluster is kept in sight in each list of clusters, a chart in an area that scrolls.
 //
@@ -17,7 +17,7 @@
 // A browser that cannot draw Plotly's point clouds says so, once a visit.
 //
 // From the server (data): pointed (key of an element, or ""), step (a new one points anew), seen (set the cookie),
-// run (id of the run shown, or ""), webgl (false when the server knows that there is none). To it: webgl, reconnected.
+// run (id of the run shown, or ""), webgl (false when the server knows that there is none). To it: webgl.
 
 const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="stTable"] > div, .st-key-tour';
 const SECTIONS = '[data-testid="stSidebarNavItems"]';
@@ -30,8 +30,7 @@ const COVERED = "(max-width: 768px)"; // where Streamlit lays the sidebar over t
 const LISTS = [".st-key-clusters_list", ".st-key-clusters_of_all_list"];
 const SHADED = (colour) => !/, ?0\)$/.test(colour);
 const DELAY_MS = 50;
-const STATES = ["data-test-script-state", "data-test-connection-state"];
-const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: STATES };
+const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
 const GESTURES = ["wheel", "touchmove", "pointerdown", "mousedown", "keydown"];
 const HEADER_PX = 60; // Streamlit's bar at the top
 const CLEAR_PX = 8; // between the tour's words and what they are about, at least
@@ -39,14 +38,18 @@ const HEADING_PX = 80; // and where the window has room: the heading of what the
 const KEPT = "max-age=31536000; path=/; samesite=strict";
 const COOKIE = `mauve_lens_tour=seen; ${KEPT}`;
 const LAST_RUN = "mauve_lens_run";
+const AWAY = ["CONNECTING", "PINGING_SERVER"]; // Streamlit goes on asking
+const NO_ANSWER =
+  "The server of MAUVE Lens does not answer. If it was stopped, start it again with “mauve-lens app”, or ask whoever " +
+  "runs it. This page goes on by itself once the server is back.";
 
 const faces = new WeakMap();
 let webgl; // whether the browser has it: asked once
 
 export default function show(component) {
-  const { parentElement, data, setStateValue, setTriggerValue } = component;
+  const { parentElement, data, setStateValue } = component;
   if (!faces.has(parentElement)) faces.set(parentElement, new Face());
-  faces.get(parentElement).show(data, setTriggerValue);
+  faces.get(parentElement).show(data);
   if (data.webgl && !drawsWebgl()) setStateValue("webgl", false);
   return () => {
     faces.get(parentElement)?.close();
@@ -59,7 +62,7 @@ class Face {
     this.pointer = new Pointer(() => this.later());
     this.lists = LISTS.map(() => new List());
     this.observer = new MutationObserver(() => {
-      this.follow();
+      sayNoAnswer(); // before its other words are seen
       this.later();
     });
     this.observer.observe(document.body, CHANGES);
@@ -67,22 +70,20 @@ class Face {
     window.addEventListener("resize", this.onResize);
     document.addEventListener("click", saveFile, true);
     document.addEventListener("click", foldAway);
+    this.onLook = () => this.remember(); // also when the page is left: of several tabs, the one looked at last counts
+    document.addEventListener("visibilitychange", this.onLook);
     this.later();
   }
 
-  show(data, tell) {
-    this.tell = tell;
+  show(data) {
     if (data.seen) document.cookie = COOKIE;
-    if (data.run) document.cookie = `${LAST_RUN}=${encodeURIComponent(data.run)}; ${KEPT}`;
+    this.run = data.run;
+    this.remember();
     this.pointer.show(data);
   }
 
-  // At once, before a reader can press anything.
-  follow() {
-    const connection = document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState;
-    const lost = this.connection !== undefined && this.connection !== connection;
-    this.connection = connection;
-    if (lost && connection === "CONNECTED") this.tell("reconnected", true);
+  remember() {
+    if (this.run) document.cookie = `${LAST_RUN}=${encodeURIComponent(this.run)}; ${KEPT}`;
   }
 
   close() {
@@ -91,6 +92,7 @@ class Face {
     window.removeEventListener("resize", this.onResize);
     document.removeEventListener("click", saveFile, true);
     document.removeEventListener("click", foldAway);
+    document.removeEventListener("visibilitychange", this.onLook);
     clearTimeout(this.timer);
   }
 
@@ -187,6 +189,18 @@ function scroller(inner, outer) {
     if (box.scrollHeight > box.clientHeight + 1 && getComputedStyle(box).overflowY !== "visible") return box;
   }
   return outer;
+}
+
+// Only text nodes change, and none goes: the elements are Streamlit's, which may write them again.
+function sayNoAnswer() {
+  if (!AWAY.includes(document.querySelector('[data-testid="stApp"]')?.dataset.testConnectionState)) return;
+  const words = document.querySelector('[data-testid="stDialog"] [slot="title"] + *');
+  if (!words || words.textContent === NO_ANSWER) return;
+  const answered = /\bstatus\b/i.test(words.textContent);
+  for (const code of [...words.children].slice(1)) code.style.display = answered ? "" : "none";
+  if (answered) return;
+  const texts = document.createTreeWalker(words, NodeFilter.SHOW_TEXT);
+  for (let said = NO_ANSWER; texts.nextNode(); said = "") texts.currentNode.nodeValue = said;
 }
 
 function resting() {

@@ -59,9 +59,6 @@ def styles() -> None:
 def in_browser(pointed: str = "", step: str = "", *, seen: bool = False, run: str = "") -> None:
     """Call once per page: adds scrolling areas to the tab order and reports a browser without WebGL.
 
-    After a lost connection it has the page drawn anew, because the session may be a new one: Streamlit empties the URL
-    on a change of page, and only a session that has seen the URL can restore it.
-
     Parameters
     ----------
     pointed : str
@@ -80,7 +77,6 @@ def in_browser(pointed: str = "", step: str = "", *, seen: bool = False, run: st
         height="content",
         default={"webgl": True},
         on_webgl_change=_remember_webgl,
-        on_reconnected_change=_drawn_anew,
     )
 
 
@@ -91,10 +87,6 @@ def draws_webgl() -> bool:
 
 def _remember_webgl() -> None:
     st.session_state[_WEBGL] = bool(st.session_state[_KEY]["webgl"])
-
-
-def _drawn_anew() -> None:
-    """Does nothing: the rerun that the browser asks for is enough."""
 
 
 def nothing_yet(what: str, why: str, how: str) -> None:

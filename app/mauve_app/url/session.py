@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl
 
 import streamlit as st
 
@@ -24,6 +25,15 @@ def update(**changes: Any) -> State:
     after = changed(current(), **changes)
     _write(to_query(after))
     return after
+
+
+def recall(query: str) -> None:
+    """Call once per run of ``main.py``, first: a session that has seen no URL starts with this query string.
+
+    It is the one that the browser had when its lost connection came back (``news.watch``). A session that is new then
+    may first be asked for another page, without a query string.
+    """
+    st.session_state.setdefault(_COPY, _ours(dict(parse_qsl(query, keep_blank_values=True))))
 
 
 def open_run() -> str | None:
@@ -47,12 +57,12 @@ def name_run(run_id: str) -> None:
 def keep_url(page: str) -> None:
     """Call once per run of ``main.py`` with the page's path: restores the query string after a change of page."""
     query = _query()
-    other_page = st.session_state.get(_PAGE, page) != page
-    st.session_state[_PAGE] = page
+    other_page = st.session_state.get(_PAGE) != page
     if other_page and not query and st.session_state.get(_COPY):
         _write(st.session_state[_COPY])
     else:
         st.session_state[_COPY] = query
+    st.session_state[_PAGE] = page  # last: a run that is broken off while it writes has restored nothing
 
 
 def page() -> str:
@@ -62,15 +72,19 @@ def page() -> str:
 
 def _query() -> dict[str, str]:
     """The app's part of the query string, read at once: each look-up by name takes a lock."""
-    return {name: value for name, value in st.query_params.to_dict().items() if name in NAMES}
+    return _ours(st.query_params.to_dict())
+
+
+def _ours(query: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in query.items() if name in NAMES}
 
 
 def _write(query: Mapping[str, str]) -> None:
-    """Set the app's part of the query string to ``query``, unless it already is."""
-    present = _query()
-    for name in present.keys() - query.keys():
-        del st.query_params[name]
-    for name, value in query.items():
-        if present.get(name) != value:
-            st.query_params[name] = value
+    """Set the app's part of the query string to ``query``, unless it already is.
+
+    At once: between two messages the browser may ask for a run, with a part of the query string.
+    """
+    if _query() != query:
+        others = {name: st.query_params.get_all(name) for name in st.query_params if name not in NAMES}
+        st.query_params.from_dict({**others, **query})
     st.session_state[_COPY] = dict(query)
