@@ -7,8 +7,8 @@
 // page, where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. Cookies
 // remember that the tour was offered and which run was shown last. Links to files save them instead of opening a tab.
 //
-// Where the server does not answer, Streamlit asks about the internet or names its own command: the words are ours instead,
-// unless they give the status of an answer.
+// Where the server does not answer, Streamlit asks about the internet or names its own command: the words are ours
+// instead, unless they give the status of an answer.
 //
 // The row of the chosen cluster is kept in sight in each list of clusters, a chart in an area that scrolls.
 //
