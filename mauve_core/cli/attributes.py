@@ -16,11 +16,11 @@ from mauve_core.cli.options import add_device_option, add_output_options, show_r
 from mauve_core.cli.outputs import OfRun
 from mauve_core.cli.text_files import add_field_options, refuse_fields, text_file
 from mauve_core.corpus.streams import refusals
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.experiments.attributes_over_k import ALL, OWN, SPLITS, AttributeTable
 from mauve_core.scoring.tables import aligned, mean_and_spread
 from mauve_core.store import RunStore
 from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.comparison import TextFile
 
 _TITLES = {
     "accuracy": "accuracy",

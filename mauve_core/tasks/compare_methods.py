@@ -9,13 +9,14 @@ from typing import Annotated, ClassVar
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
+from mauve_core.corpus.reading import Located
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.experiments.methods import PRESETS, MethodTable, Models, methods_run, parse_method, stored_methods
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.table import ATTACHMENT
 from mauve_core.store import Run
 from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.base import Located, RunTask
+from mauve_core.tasks.base import RunTask
 
 
 def _absolute(model: str) -> str:
