@@ -46,7 +46,7 @@ from mauve_core.reporting.gate_summary import (
     to_markdown,
     to_terminal,
 )
-from mauve_core.scoring.gate import MEASURE, RULE, SMALLEST_EFFECTS, GateRule, Verdict, require_measures
+from mauve_core.scoring.gate_rule import MEASURE, RULE, SMALLEST_EFFECTS, GateRule, Verdict, require_measures
 
 EXIT_CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 3}
 

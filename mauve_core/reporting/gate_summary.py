@@ -24,7 +24,7 @@ from mauve_core.base.formatting import (
 )
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Joined
-from mauve_core.scoring.gate import RULE, GateTest, Verdict
+from mauve_core.scoring.gate_rule import RULE, GateTest, Verdict
 from mauve_core.scoring.tables import TITLES, aligned
 
 LABELS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "undecided": "NOT ENOUGH TEXTS TO TELL"}

@@ -335,7 +335,9 @@ def main() -> int:
         sys.stdout.write(lines[-1])
         sys.stdout.flush()
     if out is not None:
-        head = f"# Files that claim, or unpack to, more than memory holds\n\nBounds: {BOMB_SECONDS} s and {MEGABYTES} MB.\n\n"
+        head = (
+            f"# Files that claim, or unpack to, more than memory holds\n\nBounds: {BOMB_SECONDS} s and {MEGABYTES} MB.\n\n"
+        )
         out.write_text(head + "".join(lines))
     return int(wrong > 0)
 
