@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 from mauve_core.base.config import DEFAULT_MODEL
@@ -70,11 +71,21 @@ USUAL_ENCODERS = (DEFAULT_MODEL, f"{DEFAULT_MODEL}:pooling=mean", f"{DEFAULT_MOD
 POSITION_TEXTS = 512
 """Default number of human texts from which it is seen where encoders look."""
 
-EVERY_SOURCE = "all"
+ALL_SIDES = "all"
 """Value of an attribute table's ``source`` that means every side of the partition."""
 
 ATTRIBUTE_SPLITS = 10
 """Default number of random halves."""
 
-FINDINGS_Q = 0.05
+FDR = 0.05
 """Expected share of false findings, at most, unless another is chosen."""
+
+QUESTIONS: Mapping[str, str] = {
+    "interesting": "Which continuation is more interesting or creative, given the context?",
+    "sensible": "Which continuation makes more sense, given the context?",
+    "human-like": "Which continuation is more likely to be written by a human?",
+}
+"""The three questions by name, in the order and wording of JMLR 2023, appendix E.3."""
+
+TieRule = Literal["half", "random"]
+"""A tie of two sources counts as half a win for each, or as a coin flip says."""

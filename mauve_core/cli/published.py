@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from typing import TYPE_CHECKING
 
 from mauve_core.base.formatting import NONE, interval, written
 from mauve_core.cli.options import write, write_json
-from mauve_core.experiments.published import (
-    DOMAINS,
-    OUTCOMES,
-    PAPERS,
-    PUBLISHED_COLUMNS,
-    REFERENCES,
-    Agreement,
-    ColumnAgreement,
-    agreements,
-    answer,
-    as_dict,
-    column_agreements,
-    notes,
-)
 from mauve_core.scoring.tables import aligned
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.published import Agreement, ColumnAgreement
 
 _WIDTH = 120
 
@@ -42,6 +32,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _show(args: argparse.Namespace) -> int:
+    from mauve_core.experiments.published import PAPERS, as_dict, notes
+
     if args.json:
         write_json(as_dict(), "published")
         return 0
@@ -54,6 +46,16 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _table(paper: str) -> str:
+    from mauve_core.experiments.published import (
+        DOMAINS,
+        OUTCOMES,
+        PAPERS,
+        PUBLISHED_COLUMNS,
+        REFERENCES,
+        agreements,
+        answer,
+    )
+
     rows = [["Domain", "Reference", "Measure", *_HEADINGS, "Outcome"]]
     for row in agreements():
         if row.paper == paper:
@@ -63,6 +65,8 @@ def _table(paper: str) -> str:
 
 
 def _columns() -> str:
+    from mauve_core.experiments.published import OUTCOMES, column_agreements
+
     rows = [["Table", "First", "Second", "n", "Ours", "Paper", "Diff.", "Range", "Outcome"]]
     for row in column_agreements():
         names = [row.table, row.first, row.second, str(row.n), written(row.ours, 3)]
@@ -77,6 +81,8 @@ def _worst(row: Agreement) -> str:
 
 
 def _beside(row: Agreement | ColumnAgreement) -> list[str]:
+    from mauve_core.experiments.published import Agreement
+
     worst = isinstance(row, Agreement) and row.statistic == "worst-case"
     published = f"{written(row.published, 3)}{' (w)' if worst else ''}"
     return [published, written(row.difference, 3, signed=True), interval(row.low, row.high, 3)]

@@ -6,7 +6,7 @@ import argparse
 
 from mauve_core.base.config import CompareConfig
 from mauve_core.base.formatting import printable
-from mauve_core.cli import measuring, served
+from mauve_core.cli import served
 from mauve_core.cli.options import (
     add_decoder_options,
     add_encoder_options,
@@ -22,7 +22,6 @@ from mauve_core.cli.options import (
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, text_file
 from mauve_core.corpus.text_files import require_there
 from mauve_core.decoding import GenerationSettings
-from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import Run
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
@@ -58,6 +57,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _study(args: argparse.Namespace) -> int:
+    from mauve_core.cli import measuring
+    from mauve_core.experiments.text_measures.stored import stored_measurements
+
     task = task_of(args)
     require_there(task.human.path)
     require_device(args.device)
