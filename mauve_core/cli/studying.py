@@ -6,7 +6,7 @@ import argparse
 
 from mauve_core.base.config import CompareConfig
 from mauve_core.base.formatting import printable
-from mauve_core.cli import served
+from mauve_core.cli import measuring, served
 from mauve_core.cli.options import (
     add_decoder_options,
     add_encoder_options,
@@ -57,9 +57,6 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _study(args: argparse.Namespace) -> int:
-    from mauve_core.cli import measuring
-    from mauve_core.experiments.text_measures.stored import stored_measurements
-
     task = task_of(args)
     require_there(task.human.path)
     require_device(args.device)
@@ -72,6 +69,8 @@ def _study(args: argparse.Namespace) -> int:
         )
 
     def measured(run: Run) -> str:
+        from mauve_core.experiments.text_measures.stored import stored_measurements
+
         found = stored_measurements(run)
         if found is None:
             return ""
