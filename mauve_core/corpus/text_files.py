@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from mauve_core.corpus.by_source import split_by
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.data_sets import names_data_set
 from mauve_core.corpus.delimited import Quoting
-from mauve_core.corpus.fields import SeveralTextsError, choose_fields, names_reference
+from mauve_core.corpus.fields import Fields, SeveralTextsError, choose_fields, names_reference
 from mauve_core.corpus.kinds import TEXT, kind_at
+from mauve_core.corpus.misreadings import one_row_a_sample
 from mauve_core.corpus.reading import FilePath, is_pattern, read_table
 from mauve_core.corpus.streams import refusals
 from mauve_core.corpus.table import Table
@@ -82,46 +82,42 @@ class TextFile:
         ``reference`` says which is read; None refuses both.
         """
         tables = {} if tables is None else tables
-        if self.by is not None and self.source is not None:
-            if self.read_as not in tables:
-                tables[self.read_as] = read_table(self.path, self.quoting)
-            parts = split_by(
-                tables[self.read_as],
-                self.by,
-                only=[self.source],
-                text_field=self.text_field,
-                prompt_field=self.prompt_field,
-                id_field=self.id_field,
-                metadata_fields=self.metadata_fields,
-                generation=self.generation,
-            )
-            return replace(parts[self.source], name=name)
         how: dict[str, Any] = {
-            "name": name,
             "prompt_field": self.prompt_field,
             "id_field": self.id_field,
             "metadata_fields": self.metadata_fields,
             "generation": self.generation,
         }
+        if self.by is not None and self.source is not None:
+            if self.read_as not in tables:
+                tables[self.read_as] = read_table(self.path, self.quoting)
+            parts = split_by(tables[self.read_as], self.by, only=[self.source], text_field=self.text_field, **how)
+            return replace(parts[self.source], name=name)
+        how["name"] = name
+        if kind_at(self.path, self.text_field).name != TEXT:
+            return read_corpus(self.path, text_field=self.text_field, quoting=self.quoting, progress=progress, **how)
+        table = tables[self.read_as] if self.read_as in tables else read_table(self.path, self.quoting)
+        return corpus_from_table(table, chosen_fields=self.fields(table, reference=reference), **how)
 
-        def read(text_field: str | None) -> Corpus:
-            if self.read_as in tables:
-                return corpus_from_table(tables[self.read_as], text_field=text_field, **how)
-            return read_corpus(self.path, text_field=text_field, quoting=self.quoting, progress=progress, **how)
-
+    def fields(self, table: Table, *, reference: bool | None = None) -> tuple[Fields, list[str]]:
+        """Return the fields to read and a sentence for every guess; InputError as in ``read_corpus``."""
+        others = self.prompt_field, self.id_field, self.metadata_fields
+        table = one_row_a_sample(table)
         try:
-            return read(self.text_field)
+            return choose_fields(table, self.text_field, *others)
         except SeveralTextsError as error:
             own = [field for field in error.fields if names_reference(field) is reference]
             if len(own) != 1:
                 raise
-            corpus = read(own[0])
+        fields, notes = choose_fields(table, own[0], *others)
         why = f"the only one {'with' if reference else 'without'} a name of reference texts"
-        return replace(corpus, notes=(f"Text was read from the field {own[0]!r}, guessed as {why}.", *corpus.notes))
+        return fields, [f"Text was read from the field {own[0]!r}, guessed as {why}.", *notes]
 
 
-def look_at(files: Iterable[TextFile]) -> Tables:
+def look_at(files: Iterable[TextFile], reference: TextFile | None = None) -> Tables:
     """Look for every file, then for the fields of those that hold texts, before libraries are loaded for the work.
+
+    ``reference`` is the one of the human side; None refuses a file with a text field for either side.
 
     Returns
     -------
@@ -140,10 +136,7 @@ def look_at(files: Iterable[TextFile]) -> Tables:
         if file.by is None and kind_at(file.path, file.text_field).name == TEXT:
             if file.read_as not in tables:
                 tables[file.read_as] = read_table(file.path, file.quoting)
-            with suppress(SeveralTextsError):  # the side decides, when the file is read
-                choose_fields(
-                    tables[file.read_as], file.text_field, file.prompt_field, file.id_field, file.metadata_fields
-                )
+            file.fields(tables[file.read_as], reference=None if reference is None else file is reference)
     return tables
 
 
