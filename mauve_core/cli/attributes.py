@@ -12,7 +12,7 @@ from mauve_core.base.choices import ALL_SIDES, ATTRIBUTE_SPLITS
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
-from mauve_core.cli.options import add_device_option, add_output_options, of_run, show_result
+from mauve_core.cli.options import add_device_option, add_output_options, show_result
 from mauve_core.cli.text_files import add_field_options, refuse_fields, text_file
 from mauve_core.corpus.streams import refusals
 from mauve_core.corpus.text_files import TextFile
@@ -68,12 +68,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_device_option(parser, of="for encoding that file: auto, cpu, cuda, cuda:1 ...")
     add_field_options(parser)
     add_output_options(parser, table=True)
-    parser.set_defaults(run=of_run(_attributes))
+    parser.set_defaults(run=_attributes)
 
 
 def _attributes(args: argparse.Namespace) -> int:
     columns, ks = (None if values is None else tuple(dict.fromkeys(values)) for values in (args.column, args.k))
     run, file = _other(args)
+    RunStore().folder_of(args.id)  # raises InputError if unknown
     from mauve_core.tasks.attributes import AttributesTask
 
     task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits, run, file, args.device)

@@ -76,7 +76,7 @@ def _compare(args: argparse.Namespace) -> int:
     if args.estimate:
         raise InputError("--estimate is for corpora in shards", todo="Give it with --engine")
     task = task_of(args)
-    tables = look_at(task.files.values(), task.human)
+    tables = look_at(task.files.values())
     require_device(args.device)
     if not args.features:
         name_default_encoder(args, task.human.path, task.human.text_field)

@@ -16,7 +16,7 @@ from mauve_core.base.formatting import printable, significant, with_plain_spaces
 from mauve_core.base.progress import ConsoleProgress
 from mauve_core.base.words import Words
 from mauve_core.cli import served
-from mauve_core.cli.options import of_run, results_only, write, write_json
+from mauve_core.cli.options import results_only, write, write_json
 from mauve_core.cli.text_files import add_field_options, named, notes_of, read, refuse_fields, say_notes, text_files
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_of
@@ -65,7 +65,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object with the ids of the texts")
     form.add_argument("--markdown", action="store_true", help="lists in Markdown")
-    parser.set_defaults(run=of_run(_explain))
+    parser.set_defaults(run=_explain)
 
 
 def _explain(args: argparse.Namespace) -> int:
@@ -101,9 +101,9 @@ def _explain(args: argparse.Namespace) -> int:
 
 
 def _of_run(args: argparse.Namespace) -> _Explain:
+    run, reference = RunStore().load(args.id), args.reference or HUMAN
     from mauve_core.analysis.findings.of_run import run_findings
 
-    run, reference = RunStore().load(args.id), args.reference or HUMAN
     names = [each.name for each in run.comparison.candidates if each.name != reference]
     if args.candidate is not None:
         names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown

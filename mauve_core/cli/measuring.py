@@ -18,7 +18,6 @@ from mauve_core.cli.options import (
     add_again_option,
     add_device_option,
     add_output_options,
-    of_run,
     progress_of,
     require_device,
     results_only,
@@ -66,7 +65,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_again_option(parser)
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
-    parser.set_defaults(run=of_run(_measure), reads_files=True)
+    parser.set_defaults(run=_measure, reads_files=True)
 
 
 def _measure(args: argparse.Namespace) -> int:
@@ -74,6 +73,7 @@ def _measure(args: argparse.Namespace) -> int:
         raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
     if args.id is not None:
         refuse_fields(args)
+        RunStore().folder_of(args.id)  # raises InputError if unknown
         require_device(args.device)
     if args.neighbors is not None:
         return _over_neighbours(args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -114,10 +115,8 @@ class TextFile:
         return fields, [f"Text was read from the field {own[0]!r}, guessed as {why}.", *notes]
 
 
-def look_at(files: Iterable[TextFile], reference: TextFile | None = None) -> Tables:
+def look_at(files: Iterable[TextFile]) -> Tables:
     """Look for every file, then for the fields of those that hold texts, before libraries are loaded for the work.
-
-    ``reference`` is the one of the human side; None refuses a file with a text field for either side.
 
     Returns
     -------
@@ -136,7 +135,8 @@ def look_at(files: Iterable[TextFile], reference: TextFile | None = None) -> Tab
         if file.by is None and kind_at(file.path, file.text_field).name == TEXT:
             if file.read_as not in tables:
                 tables[file.read_as] = read_table(file.path, file.quoting)
-            file.fields(tables[file.read_as], reference=None if reference is None else file is reference)
+            with suppress(SeveralTextsError):  # the side decides, when the file is read
+                file.fields(tables[file.read_as])
     return tables
 
 

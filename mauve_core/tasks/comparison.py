@@ -119,7 +119,7 @@ class ComparisonTask(NewRunTask):
         """
 
         corpora: dict[str, Corpus] = {}
-        tables = look_at(self.files.values(), self.human) if tables is None else tables
+        tables = look_at(self.files.values()) if tables is None else tables
         features: dict[str, NDArray[np.floating]] = {}
         for done, (name, file) in enumerate(self.files.items()):
             progress(READING, done, len(self.files))
