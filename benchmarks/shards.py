@@ -31,9 +31,9 @@ from log_plot import figure, panel, slope
 
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
+from mauve_core.shards.compare import compare_shards, encode_tasks
 from mauve_core.shards.engines import LocalEngine, engine_for
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.tasks import peak_memory, remaining
 
 TOPICS = 400

@@ -20,9 +20,9 @@ from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.scoring.partitioning import clustering_seeds
 from mauve_core.shards import partitioning
 from mauve_core.shards.clustering import START_ITERATIONS, read_state, start_path
-from mauve_core.shards.compare import compare_shards, plan_of
+from mauve_core.shards.compare import compare_shards
 from mauve_core.shards.engines import LocalEngine
-from mauve_core.shards.plan import SAMPLE_ROWS, Plan, Work
+from mauve_core.shards.plan import SAMPLE_ROWS, Plan, Work, plan_of
 
 WORKERS = 2
 

@@ -26,10 +26,10 @@ from mauve_core.base.files import write_atomically
 from mauve_core.corpus.phrases import LONGEST, PATTERN
 from mauve_core.shards.clustering import labels_path
 from mauve_core.shards.collecting import kept_clusters
-from mauve_core.shards.compare import compare_shards, plan_of
+from mauve_core.shards.compare import compare_shards
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.keepsakes import chosen_path
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.store import RunStore
 
 MODEL = "model"

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.findings.of_run import Q, findings_between
+from mauve_core.analysis.findings.of_run import findings_between
+from mauve_core.base.choices import FDR
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
@@ -54,7 +55,12 @@ def answers(loaded: LoadedModel, asked: dict[str, str], system: str, generation:
 def lines(found: Sequence[Finding], seconds: float) -> list[str]:
     """The largest findings as a list."""
     shown = [f"{number}. {each.sentence} ({'; '.join(each.remarks)})" for number, each in enumerate(found[:SHOWN], 1)]
-    return [f"{len(found)} findings at q = {Q} in {seconds:.1f} s.", "", *(shown or ["Nothing was found."]), ""]
+    return [
+        f"{len(found)} findings at q = {FDR} in {seconds:.1f} s.",
+        "",
+        *(shown or ["Nothing was found."]),
+        "",
+    ]
 
 
 def page(corpora: dict[str, Corpus]) -> str:

@@ -9,7 +9,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus.by_source import Sources
 from mauve_core.corpus.fields import Fields
 from mauve_core.corpus.kinds import TEXT
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.corpus.text_files import TextFile
 
 
 @dataclass(frozen=True)

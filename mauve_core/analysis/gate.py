@@ -29,19 +29,8 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
-from mauve_core.scoring.gate import (
-    BASELINE,
-    CANDIDATE,
-    MEASURE,
-    GateRule,
-    GateSides,
-    GateTest,
-    Verdict,
-    equal_rows,
-    gate_tests,
-    jackknife_groups,
-    require_measures,
-)
+from mauve_core.scoring.gate import BASELINE, CANDIDATE, GateSides, equal_rows, gate_tests, jackknife_groups
+from mauve_core.scoring.gate_rule import MEASURE, GateRule, GateTest, Verdict, require_measures
 from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.sides import check_sides, encode_sides, take_features

@@ -5,22 +5,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
+from mauve_core.base.choices import ALL_SIDES, ATTRIBUTE_SPLITS
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
-from mauve_core.base.validation import Joined
 from mauve_core.cli.options import add_device_option, add_output_options, show_result
-from mauve_core.cli.outputs import OfRun
 from mauve_core.cli.text_files import add_field_options, refuse_fields, text_file
 from mauve_core.corpus.streams import refusals
-from mauve_core.experiments.attributes_over_k import ALL, OWN, SPLITS, AttributeTable
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.scoring.tables import aligned, mean_and_spread
 from mauve_core.store import RunStore
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.comparison import TextFile
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.attributes_over_k import AttributeTable
 
 _TITLES = {
     "accuracy": "accuracy",
@@ -49,11 +49,15 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="number of clusters; default: from an eighth of the run's to four times it",
     )
     parser.add_argument(
-        "--source", default=HUMAN, help=f"texts to use: {HUMAN}, a candidate or {ALL}; default: {HUMAN}"
+        "--source", default=HUMAN, help=f"texts to use: {HUMAN}, a candidate or {ALL_SIDES}; default: {HUMAN}"
     )
     parser.add_argument("--candidate", metavar="NAME", help="use its pairwise clusters; default: the joint ones")
     parser.add_argument(
-        "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
+        "--splits",
+        type=int,
+        default=ATTRIBUTE_SPLITS,
+        metavar="N",
+        help=f"splits into halves; default: {ATTRIBUTE_SPLITS}",
     )
     parser.add_argument(
         "--clusters-from",
@@ -67,12 +71,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_attributes)
 
 
-AttributesJson: TypeAlias = Annotated[dict[str, Any], Joined(OfRun, AttributeTable)]
-
-
 def _attributes(args: argparse.Namespace) -> int:
     columns, ks = (None if values is None else tuple(dict.fromkeys(values)) for values in (args.column, args.k))
     run, file = _other(args)
+    RunStore().folder_of(args.id)  # raises InputError if unknown
+    from mauve_core.tasks.attributes import AttributesTask
+
     task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits, run, file, args.device)
     return show_result(args, "attributes", task, tables, lambda found: found.notes, "All values, and purity by value")
 
@@ -119,6 +123,8 @@ def tables(found: AttributeTable) -> str:
 
 
 def _table(own: Sequence[Attribute], other: Sequence[Attribute], names: Sequence[str], title: str) -> str:
+    from mauve_core.experiments.attributes_over_k import OWN
+
     cells = [["Column", *(["clusters of"] if title else []), "k", "n", *(_TITLES[name] for name in names)]]
     for whose, rows in ((OWN, own), (title, other)):
         for row in rows:

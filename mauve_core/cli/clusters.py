@@ -10,17 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict, get_args
 
-from mauve_core.analysis import frames
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.precomputed import run_cluster_names, run_gap_test
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import as_percent, percent_with_interval, printable, with_plain_spaces
 from mauve_core.base.validation import As, Count, Joined, Share, Within
-from mauve_core.cli.options import LINE, write, write_json
+from mauve_core.cli.options import LINE, of_run, write, write_json
 from mauve_core.corpus.metadata import python_values
-from mauve_core.reporting.spreadsheets import csv_bytes
 from mauve_core.scoring.tables import aligned, score_in_words, seed_in_words
 from mauve_core.store import Run, RunStore
 
@@ -172,7 +168,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     clusters.add_argument(
         "--most", type=int, metavar="N", help=f"rows to print; default: {MOST_CLUSTERS}, and all as JSON or CSV"
     )
-    clusters.set_defaults(run=_clusters)
+    clusters.set_defaults(run=of_run(_clusters))
     texts = commands.add_parser(
         "texts",
         description="Show the human and the model texts of a cluster, the nearest to its center first. Without "
@@ -192,7 +188,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="write the texts with clusters, positions on the map and features to a Parquet file; metadata of mixed "
         "types become JSON",
     )
-    texts.set_defaults(run=_texts)
+    texts.set_defaults(run=of_run(_texts))
 
 
 def _add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
@@ -215,6 +211,9 @@ def _add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusive
 
 
 def _clusters(args: argparse.Namespace) -> int:
+    from mauve_core.analysis import frames
+    from mauve_core.reporting.spreadsheets import csv_bytes
+
     run, candidate, most = *_shown(args), _most(args)
     table = frames.clusters(run, candidate, kind=args.partition, seed=args.seed)
     if args.json:
@@ -227,6 +226,9 @@ def _clusters(args: argparse.Namespace) -> int:
 
 
 def _texts(args: argparse.Namespace) -> int:
+    from mauve_core.analysis import frames
+    from mauve_core.reporting.spreadsheets import csv_bytes
+
     run, candidate, most = *_shown(args), _most(args)
     if args.parquet is not None:
         vectors = run.features(HUMAN) is not None and run.features(candidate) is not None
@@ -259,6 +261,8 @@ def _most(args: argparse.Namespace) -> int | None:
 
 
 def _frame(run: Run, candidate: str, args: argparse.Namespace, *, vectors: bool = False) -> pd.DataFrame:
+    from mauve_core.analysis import frames
+
     return frames.texts(run, candidate, cluster=args.cluster, kind=args.partition, seed=args.seed, vectors=vectors)
 
 
@@ -268,6 +272,8 @@ def _first(table: pd.DataFrame, most: int | None) -> pd.DataFrame:
 
 
 def _about(run: Run, candidate: str, args: argparse.Namespace) -> dict[str, Any]:
+    from mauve_core.analysis.precomputed import run_gap_test
+
     partition = run.comparison.partition(args.partition, candidate, args.seed)
     return {
         "run": run.id,
@@ -290,6 +296,8 @@ def _finite(value: Any) -> Any:
 
 
 def _cluster_table(run: Run, candidate: str, args: argparse.Namespace, shown: pd.DataFrame, k: int) -> str:
+    from mauve_core.analysis.precomputed import run_gap_test
+
     costed = run_gap_test(run, args.partition, candidate).explains
     words = run.comparison.words
     rows = [
@@ -334,6 +342,9 @@ def _command(run: Run, candidate: str, args: argparse.Namespace) -> str:
 
 
 def _printed_texts(run: Run, candidate: str, args: argparse.Namespace, table: pd.DataFrame, most: int) -> str:
+    from mauve_core.analysis.cluster_names import labelled
+    from mauve_core.analysis.precomputed import run_cluster_names
+
     parts = [_heading(run, candidate, args)]
     if args.cluster is not None:
         kind, seed = args.partition, run.comparison.partition(args.partition, candidate, args.seed).seed

@@ -32,8 +32,9 @@ from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, n
 from mauve_core.corpus import Table, read_table
 from mauve_core.corpus.by_source import guess_column, names_of, reference_among, source_columns, sources_of
 from mauve_core.corpus.folders import spelled_out
+from mauve_core.corpus.text_files import TextFile, look_at
 from mauve_core.store import Run
-from mauve_core.tasks.comparison import ComparisonTask, TextFile, look_at
+from mauve_core.tasks.comparison import ComparisonTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

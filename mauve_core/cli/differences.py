@@ -5,35 +5,25 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
+from mauve_core.base.choices import MEASURE_NAMES
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
 from mauve_core.base.words import Words
-from mauve_core.cli.options import write, write_json
-from mauve_core.experiments.text_measures import MEASURES, MeasureDifference, measure_title
-from mauve_core.experiments.text_measures.differences import MeasureDifferenceJson
-from mauve_core.experiments.text_measures.differences import difference_json as measure_difference_json
-from mauve_core.experiments.text_measures.ranking import (
-    closest_sentence,
-    measure_tests_sentence,
-    test_decimals,
-)
-from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.figures.differences import exchanged_label
-from mauve_core.scoring.comparison_json import DifferenceJson, difference_json
+from mauve_core.cli.options import of_run, write, write_json
+from mauve_core.scoring.comparison_json import difference_json
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, tests_sentence, texts_interval
 from mauve_core.scoring.ties import disagreement_sentence
 from mauve_core.store import Run, RunStore
 
+if TYPE_CHECKING:
+    from mauve_core.experiments.text_measures import MeasureDifference
+
 _WIDTH = 100
 """Columns of what is printed about a measure."""
-
-
-TestJson: TypeAlias = list[DifferenceJson] | DifferenceJson | list[MeasureDifferenceJson] | MeasureDifferenceJson
-"""Every pair under a score, one pair, and the same under a text measure."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -49,10 +39,10 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     by = parser.add_mutually_exclusive_group()
     by.add_argument("--score", choices=SCORES, default="mauve", help="default: mauve")
     by.add_argument(
-        "--measure", metavar="NAME", help=f"a text measure in place of a score: one of {', '.join(MEASURES)}"
+        "--measure", metavar="NAME", help=f"a text measure in place of a score: one of {', '.join(MEASURE_NAMES)}"
     )
     parser.add_argument("--json", action="store_true", help="print JSON: one object for --a and --b, else a list")
-    parser.set_defaults(run=_test)
+    parser.set_defaults(run=of_run(_test))
 
 
 def _test(args: argparse.Namespace) -> int:
@@ -91,6 +81,8 @@ def _test(args: argparse.Namespace) -> int:
 
 
 def _table(found: list[Difference], words: Words) -> str:
+    from mauve_core.figures.differences import exchanged_label
+
     title = TITLES[found[0].score]
     rows = [["a", "b", f"{title}: a − b", "interval", "p", "p adjusted", "told apart", "n"]]
     for each in found:
@@ -110,6 +102,10 @@ def _table(found: list[Difference], words: Words) -> str:
 
 
 def _test_measure(run: Run, args: argparse.Namespace) -> int:
+    from mauve_core.experiments.text_measures.differences import difference_json as measure_difference_json
+    from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_tests_sentence
+    from mauve_core.experiments.text_measures.stored import stored_measurements
+
     found = _pairs(run, args.measure)
     if args.a is not None:
         found = [
@@ -141,6 +137,9 @@ def _test_measure(run: Run, args: argparse.Namespace) -> int:
 
 def _pairs(run: Run, measure: str) -> list[tuple[MeasureDifference, ...]]:
     """The stored tests of each pair: of the gap, if T(P) is defined, and of the value."""
+    from mauve_core.experiments.text_measures import MEASURES
+    from mauve_core.experiments.text_measures.stored import stored_measurements
+
     if measure not in MEASURES:
         raise InputError(f"No measure is named {measure!r}", allowed=", ".join(MEASURES))
     measured = stored_measurements(run)
@@ -160,6 +159,9 @@ def _measure_tables(found: list[tuple[MeasureDifference, ...]], words: Words) ->
 
 
 def _measure_table(tests: list[MeasureDifference], words: Words) -> str:
+    from mauve_core.experiments.text_measures import measure_title
+    from mauve_core.experiments.text_measures.ranking import test_decimals
+
     title, decimals = measure_title(tests[0].measure), test_decimals(tests)
     rows = [["a", "b", "a \u2212 b", "interval", "p (Holm)", "apart"]]
     rows += [[printable(each.first), printable(each.second), *_cells(each, decimals)] for each in tests]

@@ -5,26 +5,15 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from mauve_core.base.formatting import printable, with_plain_spaces
-from mauve_core.cli.diversity_output import diversity_json
-from mauve_core.cli.options import LINE, write, write_json
-from mauve_core.experiments.diversity import RunDiversity, diversity_of_run, never_reached
-from mauve_core.experiments.diversity.wording import (
-    ABOUT_AGREEMENT,
-    AGREEMENT_COLUMNS,
-    MEASURED_COLUMNS,
-    agreement_cells,
-    gap_sentence,
-    measured_rows,
-    measured_sentence,
-    missed_sentence,
-    never_sentence,
-    sentence,
-)
-from mauve_core.reporting.written import markdown_escaped
+from mauve_core.cli.options import LINE, of_run, write, write_json
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import Run, RunStore
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.diversity import RunDiversity
 
 Rows = Sequence[Sequence[str]]
 Quote = Callable[[str], str]
@@ -43,10 +32,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object with all clusters")
     form.add_argument("--markdown", action="store_true", help="tables in Markdown")
-    parser.set_defaults(run=_diversity)
+    parser.set_defaults(run=of_run(_diversity))
 
 
 def _diversity(args: argparse.Namespace) -> int:
+    from mauve_core.cli.diversity_output import diversity_json
+    from mauve_core.experiments.diversity import diversity_of_run
+
     run = RunStore().load(args.id)
     found = diversity_of_run(run, args.candidate)
     if args.json:
@@ -61,32 +53,39 @@ def _diversity(args: argparse.Namespace) -> int:
 def _text(
     run: Run, found: RunDiversity, quote: Quote, table: Callable[[Rows], str], filled: Quote, heading: str
 ) -> str:
+    from mauve_core.experiments.diversity import wording
+
     parts = []
     for name, own in found.candidates.items():
         if heading:
             parts.append(f"{heading}{quote(name)}")
-        parts += [filled(sentence(quote(name), own, found.gap)), table([MEASURED_COLUMNS, *measured_rows(own)])]
+        parts += [
+            filled(wording.sentence(quote(name), own, found.gap)),
+            table([wording.MEASURED_COLUMNS, *wording.measured_rows(own)]),
+        ]
         parts.append("\n".join(map(filled, _below(run, name, found, quote))))
     if found.pairs:
-        pairs = [AGREEMENT_COLUMNS, *(agreement_cells(each, quote) for each in found.pairs)]
-        parts += [f"{heading}Do candidates say the same?", table(pairs), filled(ABOUT_AGREEMENT)]
+        pairs = [wording.AGREEMENT_COLUMNS, *(wording.agreement_cells(each, quote) for each in found.pairs)]
+        parts += [f"{heading}Do candidates say the same?", table(pairs), filled(wording.ABOUT_AGREEMENT)]
     if found.single:
         names = ", ".join(map(quote, found.single))
         parts.append(filled(f"One answer to a prompt, so not measured: {names}."))
-    parts.append(filled(gap_sentence(found.gap)))
+    parts.append(filled(wording.gap_sentence(found.gap)))
     return with_plain_spaces("\n\n".join(parts))
 
 
 def _below(run: Run, name: str, found: RunDiversity, quote: Quote) -> Iterable[str]:
     """What is said below a candidate's table."""
+    from mauve_core.experiments.diversity import never_reached, wording
+
     own, missed = found.candidates[name], found.missed.get(name)
-    yield measured_sentence(own)
+    yield wording.measured_sentence(own)
     if missed is None:
         return
-    yield missed_sentence(missed)
+    yield wording.missed_sentence(missed)
     never = never_reached(run, missed)
     if never:
-        yield never_sentence(never, quote)
+        yield wording.never_sentence(never, quote)
 
 
 def _filled(text: str) -> str:
@@ -94,6 +93,8 @@ def _filled(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
+    from mauve_core.reporting.written import markdown_escaped
+
     return markdown_escaped(printable(text))
 
 

@@ -5,35 +5,30 @@ from __future__ import annotations
 import argparse
 import math
 import textwrap
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any
 
+from mauve_core.base.choices import POSITION_TEXTS, USUAL_ENCODERS
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation, printable
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Count, Joined, Within
 from mauve_core.cli.options import (
     LINE,
     add_again_option,
     add_device_option,
     add_output_options,
+    of_run,
     show_result,
     stored_or_computed,
     write,
     write_json,
 )
-from mauve_core.cli.outputs import OfRun
-from mauve_core.experiments.encoders import USUAL, EncoderTable, Reference, references
-from mauve_core.experiments.encoders.positions import TEXTS, PositionTable
-from mauve_core.experiments.encoders.table import Reversal
-from mauve_core.figures import encoders as figures
-from mauve_core.figures import positions as position_figures
-from mauve_core.scoring.comparison_json import ScoreName
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, texts_interval
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.compare_encoders import CompareEncodersTask
-from mauve_core.tasks.positions import PositionsTask
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.encoders import EncoderTable, Reference
+    from mauve_core.experiments.encoders.positions import PositionTable
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -50,7 +45,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="ENCODER",
         help="one or more: catalog name, Hugging Face id, local folder, GGUF file or LoRA adapter, or a file of "
         "word vectors; "
-        f"default: {', '.join(USUAL)}; of a run of other items, theirs on this machine",
+        f"default: {', '.join(USUAL_ENCODERS)}; of a run of other items, theirs on this machine",
     )
     parser.add_argument("--score", choices=SCORES, default=SCORES[0], help=f"score to print; default: {SCORES[0]}")
     add_device_option(parser)
@@ -60,62 +55,23 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="only: where in the text each encoder looks, from human texts with their beginning or their end shuffled",
     )
     parser.add_argument(
-        "--texts", type=int, default=TEXTS, metavar="N", help=f"human texts for --positions; default: {TEXTS}"
+        "--texts",
+        type=int,
+        default=POSITION_TEXTS,
+        metavar="N",
+        help=f"human texts for --positions; default: {POSITION_TEXTS}",
     )
     add_again_option(parser)
     add_output_options(parser, table=True)
-    parser.set_defaults(run=_encoders)
-
-
-Correlated: TypeAlias = Annotated[float, Within(-1, 1)]
-
-
-class _BetweenJson(TypedDict):
-    """Two candidates that two encoders order differently.
-
-    Attributes
-    ----------
-    score : str
-        Name of the score.
-    first, second : int
-        Places of the two encoders among the results, from 0.
-    """
-
-    score: ScoreName
-    first: Count
-    second: Count
-
-
-class _AgreeingJson(TypedDict):
-    """Several encoders on the candidates of a run, and how far they agree; the first is the run's own.
-
-    Attributes
-    ----------
-    titles : list of str
-        A short name of each encoder.
-    agreement : mapping
-        By score, a row and a column per encoder: Spearman correlations of the candidates' closeness; None where an
-        encoder ties all candidates, or there are too few.
-    reversals : list
-        Pairs of candidates that two encoders order differently, by score and encoders.
-    references : mapping
-        By score: correlations with the gaps of text measures and with ratings.
-    """
-
-    titles: list[str]
-    agreement: Mapping[ScoreName, list[list[Correlated | None]]]
-    reversals: list[Annotated[dict[str, Any], Joined(Reversal, _BetweenJson)]]
-    references: Mapping[ScoreName, list[Reference]]
-
-
-EncodersJson: TypeAlias = (
-    Annotated[dict[str, Any], Joined(EncoderTable, OfRun, _AgreeingJson)]
-    | Annotated[dict[str, Any], Joined(OfRun, PositionTable)]
-)
-"""Without options, and with ``--positions``."""
+    parser.set_defaults(run=of_run(_encoders))
 
 
 def _encoders(args: argparse.Namespace) -> int:
+    from mauve_core.experiments.encoders import references
+    from mauve_core.figures import encoders as figures
+    from mauve_core.tasks.compare_encoders import CompareEncodersTask
+    from mauve_core.tasks.positions import PositionsTask
+
     if args.positions:
         positions = PositionsTask(args.id, tuple(args.encoder) or None, args.texts, args.device)
         return show_result(args, "encoders", positions, positions_table, lambda found: found.notes, "Every seed")
@@ -139,6 +95,8 @@ def _encoders(args: argparse.Namespace) -> int:
 
 def positions_table(table: PositionTable) -> str:
     """Where each encoder looks, in a sentence; one row per encoder."""
+    from mauve_core.figures import positions as position_figures
+
     rows = [[printable(title), *cells] for title, *cells in position_figures.position_rows(table)]
     parts = [position_figures.positions_in_words(table), position_figures.about_positions(table)]
     words, about = ("\n".join(textwrap.wrap(printable(each), LINE)) for each in parts)
@@ -147,6 +105,8 @@ def positions_table(table: PositionTable) -> str:
 
 def scores_table(table: EncoderTable, score: str) -> str:
     """Two rows per candidate, one column per encoder: mean, standard deviation over seeds and rank; interval."""
+    from mauve_core.figures import encoders as figures
+
     rows = [[f"Candidate, {TITLES[score]}", *map(printable, table.titles)]]
     intervals = figures.interval_cells(table, score)
     for name, cells in figures.score_cells(table, score).items():
@@ -182,6 +142,8 @@ def agreement_table(table: EncoderTable, score: str) -> str:
 
 def references_table(found: tuple[Reference, ...], table: EncoderTable) -> str:
     """Spearman correlations with the text measures' gaps and with ratings: one row per measure or question."""
+    from mauve_core.figures import encoders as figures
+
     rows = [["Spearman with", "n", *map(printable, table.titles)]]
     for each in found:
         values = (NONE if value is None else correlation(value, signed=True) for value in each.values)
@@ -190,6 +152,8 @@ def references_table(found: tuple[Reference, ...], table: EncoderTable) -> str:
 
 
 def _json(run: Run, table: EncoderTable) -> dict[str, Any]:
+    from mauve_core.experiments.encoders import references
+
     count = len(table.results)
     return {
         "run": run.id,

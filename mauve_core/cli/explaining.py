@@ -7,51 +7,32 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, TypedDict
+from typing import TYPE_CHECKING
 
-from mauve_core.analysis.findings.finding import Finding, More
-from mauve_core.analysis.findings.of_run import Q, findings_between, run_findings
-from mauve_core.analysis.findings.rows import FindingJson, as_row
+from mauve_core.base.choices import FDR
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable, significant, with_plain_spaces
 from mauve_core.base.progress import ConsoleProgress
-from mauve_core.base.validation import Within
 from mauve_core.base.words import Words
 from mauve_core.cli import served
 from mauve_core.cli.options import results_only, write, write_json
 from mauve_core.cli.text_files import add_field_options, named, notes_of, read, refuse_fields, say_notes, text_files
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_of
-from mauve_core.reporting.written import markdown_escaped
 from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
+
+if TYPE_CHECKING:
+    from mauve_core.analysis.findings.finding import Finding, More
+
+    _Explain = tuple[Mapping[str, Corpus], Mapping[str, Callable[[], Sequence[Finding]]]]
+    """The texts by name, and by candidate what finds."""
 
 SHOWN = 10
 """Findings of a candidate that are printed; JSON has all."""
 
 NOTHING = "No difference was found that holds for texts that did not suggest it."
-
-
-class ExplainJson(TypedDict):
-    """Findings about the candidates of a stored run, or about the texts of files.
-
-    Attributes
-    ----------
-    run : str
-        Id of the stored run; empty for files.
-    q : float
-        Expected share of false findings of a candidate, at most.
-    findings : list of FindingJson
-        By candidate, the largest difference first.
-    notes : list of str
-        What reading the files has guessed, left out and counted, by side; empty for a run, which has its own.
-    """
-
-    run: str
-    q: Annotated[float, Within(0, 1)]
-    findings: list[FindingJson]
-    notes: list[str]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -73,7 +54,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--model", action="append", default=[], metavar="NAME=FILE", help="texts to explain, without a run"
     )
     parser.add_argument(
-        "--q", type=float, default=Q, metavar="SHARE", help=f"expected share of false findings, at most; default: {Q}"
+        "--q",
+        type=float,
+        default=FDR,
+        metavar="SHARE",
+        help=f"expected share of false findings, at most; default: {FDR}",
     )
     add_field_options(parser, per_source=True, names="the reference's or a model's")
     served.add_asking_options(parser)
@@ -104,6 +89,8 @@ def _explain(args: argparse.Namespace) -> int:
     if shows_count:
         sys.stderr.write("\r\033[K")
     if args.json:
+        from mauve_core.analysis.findings.rows import as_row
+
         findings = [as_row(corpora, each) for own in found.values() for each in own]
         write_json({"run": args.id or "", "q": args.q, "findings": findings, "notes": notes}, "explain")
     elif args.markdown:
@@ -113,12 +100,10 @@ def _explain(args: argparse.Namespace) -> int:
     return 0
 
 
-_Explain = tuple[Mapping[str, Corpus], Mapping[str, Callable[[], Sequence[Finding]]]]
-"""The texts by name, and by candidate what finds."""
-
-
 def _of_run(args: argparse.Namespace) -> _Explain:
     run, reference = RunStore().load(args.id), args.reference or HUMAN
+    from mauve_core.analysis.findings.of_run import run_findings
+
     names = [each.name for each in run.comparison.candidates if each.name != reference]
     if args.candidate is not None:
         names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown
@@ -134,6 +119,8 @@ def _of_files(args: argparse.Namespace) -> _Explain:
     with results_only():
         files = text_files(args, {**reference, **models}, quiet=True)
         corpora = read(files)
+    from mauve_core.analysis.findings.of_run import findings_between
+
     judge = _judge(args, seed=0)
     return corpora, {
         name: partial(findings_between, corpora[first], corpora[name], args.q, 0, judge) for name in models
@@ -171,6 +158,8 @@ def _plain(found: Mapping[str, Sequence[Finding]], words: Words) -> str:
 
 
 def _markdown(found: Mapping[str, Sequence[Finding]], words: Words) -> str:
+    from mauve_core.reporting.written import markdown_escaped
+
     blocks = []
     for name, findings in found.items():
         lines = [

@@ -13,8 +13,8 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mauve_core.analysis.gate import GateResult, run_gate
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import write_atomically
@@ -46,7 +46,10 @@ from mauve_core.reporting.gate_summary import (
     to_markdown,
     to_terminal,
 )
-from mauve_core.scoring.gate import MEASURE, RULE, SMALLEST_EFFECTS, GateRule, Verdict, require_measures
+from mauve_core.scoring.gate_rule import MEASURE, RULE, SMALLEST_EFFECTS, GateRule, Verdict, require_measures
+
+if TYPE_CHECKING:
+    from mauve_core.analysis.gate import GateResult
 
 EXIT_CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 3}
 
@@ -171,6 +174,8 @@ def _result(args: argparse.Namespace) -> GateResult:
         require_device(args.device)
     if not features:
         name_default_encoder(args)
+    from mauve_core.analysis.gate import run_gate
+
     return run_gate(
         corpora["reference"],
         corpora["baseline"],

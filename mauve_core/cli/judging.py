@@ -7,70 +7,27 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, get_args
+from typing import TYPE_CHECKING, get_args
 
+from mauve_core.base.choices import QUESTIONS, TieRule
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import require_plain_file, write_atomically
 from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, plural, printable, written
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Joined
-from mauve_core.cli.options import write, write_json
+from mauve_core.cli.options import of_run, write, write_json
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.streams import refusals
-from mauve_core.judgments import (
-    QUESTIONS,
-    Correlation,
-    Indicator,
-    Player,
-    Ranking,
-    Rating,
-    RatingStore,
-    TieRule,
-    correlations,
-    rank,
-    ratings_from_file,
-    ratings_from_table,
-    ratings_to_csv,
-    with_digests,
-)
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import ID_PATTERN, Run, RunStore
+
+if TYPE_CHECKING:
+    from mauve_core.judgments import Correlation, Indicator, Player, Ranking, Rating
 
 _READING = (
     "Score: Bradley-Terry; a source beats one that is 100 points lower in 73% of pairs. Mean 0 over finite scores.",
     "Rank: from the top down, a source whose interval overlaps that of the first of its group ties with it (=).",
 )
-
-
-class _AgreeingJson(TypedDict):
-    """The sources under one question, the best first.
-
-    Attributes
-    ----------
-    correlations : list of Correlation
-        Agreement of scores, measures and methods with the ranking.
-    """
-
-    correlations: list[Correlation]
-
-
-class RankingsJson(TypedDict):
-    """Bradley-Terry rankings of human ratings.
-
-    Attributes
-    ----------
-    source : str
-        Id of the run, or file of the ratings.
-    rankings : list
-        One per question.
-    notes : list of str
-        What could not be read or compared.
-    """
-
-    source: str
-    rankings: list[Annotated[dict[str, Any], Joined(Ranking, _AgreeingJson)]]
-    notes: list[str]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -79,11 +36,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     export = actions.add_parser("export", help="write a run's ratings to a CSV file")
     export.add_argument("id", metavar="RUN")
     export.add_argument("--out", required=True, metavar="FILE.csv")
-    export.set_defaults(run=_export)
+    export.set_defaults(run=of_run(_export))
     importing = actions.add_parser("import", help="add ratings from a CSV file; existing ratings are kept")
     importing.add_argument("id", metavar="RUN")
     importing.add_argument("file", metavar="FILE.csv")
-    importing.set_defaults(run=_import)
+    importing.set_defaults(run=of_run(_import))
     ranking = actions.add_parser(
         "rank", help="compute Bradley-Terry scores from a run's ratings or from any table of ratings"
     )
@@ -116,6 +73,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _export(args: argparse.Namespace) -> int:
+    from mauve_core.judgments import RatingStore, ratings_to_csv
+
     store = RatingStore(RunStore().load(args.id).ratings_path)
     ratings, counts = store.list(), store.counts()
     if not ratings:
@@ -128,6 +87,8 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
+    from mauve_core.judgments import RatingStore, ratings_from_file, with_digests
+
     run = RunStore().load(args.id)
     read, notes = ratings_from_file(Path(args.file))
     _check_sources(read, run)
@@ -164,6 +125,8 @@ def _rank(args: argparse.Namespace) -> int:
         raise InputError(wrong, allowed=allowed, received=repr(args.question), todo=todo)
     if not questions:
         raise InputError(f"{args.what} has no ratings", todo="Rate pairs in the app, or import ratings")
+    from mauve_core.judgments import correlations, rank
+
     rankings = [
         rank(
             ratings,
@@ -195,20 +158,21 @@ def _ratings_of(
     what: str,
 ) -> tuple[tuple[Rating, ...], list[str], dict[str, Indicator], Mapping[str, Corpus] | None, tuple[str, ...]]:
     """Ratings, their sources, the run's indicators and texts, and notes; a file takes precedence over a run."""
-    from mauve_core.experiments.indicators import run_indicators
-
     store, path = RunStore(), Path(what)
     with refusals(path):
         exists = path.exists()
     is_run = ID_PATTERN.fullmatch(what) is not None and (store.root / what).is_dir()
+    if not (exists or is_run):
+        todo = "List the runs with: mauve-lens runs; check the name and the folder of a file"
+        raise InputError(f"{what} is neither a stored run nor a file", todo=todo)
+    from mauve_core.experiments.indicators import run_indicators
+    from mauve_core.judgments import RatingStore, ratings_from_table
+
     if exists and not (is_run and path.is_dir()):
         require_plain_file(path, "table of ratings")
         ratings, notes = ratings_from_table(path)
         sources = list(dict.fromkeys(name for rating in ratings for name in (rating.left, rating.right)))
         return ratings, sources, {}, None, notes
-    if not is_run:
-        todo = "List the runs with: mauve-lens runs; check the name and the folder of a file"
-        raise InputError(f"{what} is neither a stored run nor a file", todo=todo)
     run = store.load(what)
     indicators, problems = run_indicators(run)
     return RatingStore(run.ratings_path).list(), list(run.corpora), indicators, run.corpora, problems

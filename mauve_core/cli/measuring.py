@@ -6,13 +6,13 @@ import argparse
 import dataclasses
 import textwrap
 from collections.abc import Sequence
-from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
+from typing import TYPE_CHECKING
 
+from mauve_core.base.choices import MEASURE_NAMES, MEASURES_OVER_K
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, printable, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Joined
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.cli.options import (
     add_again_option,
@@ -26,29 +26,16 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.cli.outputs import OfRun
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, notes_of, read, refuse_fields, text_files
 from mauve_core.corpus.kinds import common_kind, require_words
-from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure, over_lengths
-from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title, lengths_in
-from mauve_core.experiments.text_measures.over_neighbours import (
-    OVER_K,
-    NeighbourTable,
-    numbers_of_neighbours,
-    order_sentence,
-)
-from mauve_core.experiments.text_measures.ranking import (
-    MeasureStanding,
-    closest_sentence,
-    measure_standings,
-    measure_tests_sentence,
-)
-from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import RunStore
-from mauve_core.tasks.lengths import LengthsTask
-from mauve_core.tasks.measure import MeasureTask
-from mauve_core.tasks.neighbours import NeighboursTask
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.text_measures import Measurements, Value
+    from mauve_core.experiments.text_measures.over_lengths import LengthTable
+    from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
+    from mauve_core.experiments.text_measures.ranking import MeasureStanding
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,12 +47,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--measure",
         action="append",
         metavar="NAME",
-        help=f"one or more of {', '.join(MEASURES)}; default: all that can be computed",
+        help=f"one or more of {', '.join(MEASURE_NAMES)}; default: all that can be computed",
     )
     parser.add_argument(
         "--neighbors",
         metavar="K",
-        help=f"numbers of neighbors, such as 1-25 or 1,5,10: {', '.join(OVER_K)} of a run at each of them",
+        help=f"numbers of neighbors, such as 1-25 or 1,5,10: {', '.join(MEASURES_OVER_K)} of a run at each of them",
     )
     parser.add_argument(
         "--lengths",
@@ -81,31 +68,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_measure, reads_files=True)
 
 
-class _MeasuredJson(TypedDict):
-    """All measures of all candidates, of a run or of files.
-
-    Attributes
-    ----------
-    run : str
-        Id of the stored run; absent for files.
-    """
-
-    run: NotRequired[str]
-
-
-MeasureJson: TypeAlias = (
-    Annotated[dict[str, Any], Joined(Measurements, _MeasuredJson)]
-    | Annotated[dict[str, Any], Joined(OfRun, NeighbourTable)]
-    | Annotated[dict[str, Any], Joined(OfRun, LengthTable)]
-)
-"""Without options, with ``--neighbors``, and with ``--lengths``."""
-
-
 def _measure(args: argparse.Namespace) -> int:
     if (args.id is None) == (args.human is None) or (args.human is None) != (not args.model):
         raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
     if args.id is not None:
         refuse_fields(args)
+        RunStore().folder_of(args.id)  # raises InputError if unknown
         require_device(args.device)
     if args.neighbors is not None:
         return _over_neighbours(args)
@@ -133,10 +101,15 @@ def _measure(args: argparse.Namespace) -> int:
 
 
 def _of_run(args: argparse.Namespace) -> tuple[Measurements, str]:
+    from mauve_core.tasks.measure import MeasureTask
+
     return stored_or_computed(args, MeasureTask(args.id, _names(args), args.scorer, args.device))
 
 
 def _over_neighbours(args: argparse.Namespace) -> int:
+    from mauve_core.experiments.text_measures.over_neighbours import numbers_of_neighbours
+    from mauve_core.tasks.neighbours import NeighboursTask
+
     if args.id is None or args.scorer is not None or args.lengths is not None:
         allowed = "RUN, without files, --scorer or --lengths"
         raise InputError("--neighbors measures the features of a stored run", allowed=allowed)
@@ -146,6 +119,9 @@ def _over_neighbours(args: argparse.Namespace) -> int:
 
 def neighbours_table(found: NeighbourTable) -> str:
     """T(Q) of every candidate and T(P) at every k, a table per measure, with standard deviations."""
+    from mauve_core.experiments.text_measures import MEASURES
+    from mauve_core.experiments.text_measures.over_neighbours import order_sentence
+
     parts = []
     for name in found.measures:
         values = _values_over(found, name, "k", found.ks, "human halves")
@@ -159,6 +135,9 @@ def neighbours_table(found: NeighbourTable) -> str:
 
 
 def _over_lengths(args: argparse.Namespace) -> int:
+    from mauve_core.experiments.text_measures.over_lengths import lengths_in
+    from mauve_core.tasks.lengths import LengthsTask
+
     if args.id is None:
         raise InputError("--lengths cuts the texts of a stored run", allowed="RUN, without files")
     task = LengthsTask(args.id, lengths_in(args.lengths), _names(args), args.scorer, args.device)
@@ -167,6 +146,9 @@ def _over_lengths(args: argparse.Namespace) -> int:
 
 def lengths_table(found: LengthTable) -> str:
     """T(Q) of every candidate and T(P), and the gaps, at every length, by measure; with standard deviations."""
+    from mauve_core.experiments.text_measures import over_lengths
+    from mauve_core.experiments.text_measures.over_lengths import length_measure_title
+
     parts = []
     for name in found.measures:
         parts += [length_measure_title(name), _values_over(found, name, "length", found.lengths, HUMAN)]
@@ -205,6 +187,9 @@ def _gaps_over(found: LengthTable, measure: str, axis: str, places: Sequence[int
 def _of_files(args: argparse.Namespace) -> Measurements:
     files = text_files(args, {HUMAN: args.human, **models_of(args)}, quiet=args.quiet)
     corpora = read(files)
+    from mauve_core.experiments.text_measures import MeasureContext, measure
+    from mauve_core.experiments.text_measures.stored import collection_of
+
     require_device(args.device)
     require_words(common_kind({name: corpus.kind for name, corpus in corpora.items()}).name, "Measuring files")
     sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
@@ -219,6 +204,9 @@ def _names(args: argparse.Namespace) -> tuple[str, ...] | None:
 
 def table(found: Measurements, words: Words = TEXTS) -> str:
     """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, with standard deviations and ranks by the gap."""
+    from mauve_core.experiments.text_measures import MEASURES
+    from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, measure_tests_sentence
+
     rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) \u2212 T(P)|", "Rank"]]
     ranks = {
         (placed.row.measure, placed.row.candidate): placed

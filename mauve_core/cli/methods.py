@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Annotated, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any
 
+from mauve_core.base.choices import (
+    ABOUT_CORRECTIONS,
+    ABOUT_EXPECTATIONS,
+    ESTIMATOR_NAMES,
+    METHOD_SEEDS,
+    PRESET_NAMES,
+    SUMMARY_NAMES,
+)
 from mauve_core.base.formatting import (
     NONE,
     correlation,
@@ -14,48 +22,33 @@ from mauve_core.base.formatting import (
     with_two_spreads,
     written,
 )
-from mauve_core.base.validation import Joined, Within
 from mauve_core.base.words import TEXTS
-from mauve_core.cli.options import add_again_option, add_device_option, add_output_options, show_result
-from mauve_core.cli.outputs import OfRun
-from mauve_core.experiments.methods import (
-    ABOUT_CORRECTIONS,
-    ABOUT_EXPECTATIONS,
-    ESTIMATORS,
-    PRESETS,
-    SUMMARIES,
-    MethodScore,
-    MethodTable,
-    disagreements,
-    method_standings,
-    parse_method,
-    score_of,
-)
-from mauve_core.experiments.methods.evaluation import SEEDS
-from mauve_core.experiments.methods.ranks import Joined as HowJoined
-from mauve_core.experiments.methods.ranks import about_ranks
-from mauve_core.figures.agreement import LEAST_CORRELATED, answer
-from mauve_core.figures.method_tests import LEVEL, Tested, about_corrections, about_expectations, p_values_of
-from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals, mark
+from mauve_core.cli.options import add_again_option, add_device_option, add_output_options, of_run, show_result
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import aligned
-from mauve_core.tasks.compare_methods import CompareMethodsTask
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.methods import MethodScore, MethodTable
+    from mauve_core.figures.method_tests import Tested
+    from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "methods",
         description="A method is ESTIMATOR[:divergence=...,summary=...,smoothing=...,scale=...,expectation=...,"
-        f"correction=...]. Estimators: {', '.join(ESTIMATORS)}. Summaries: {', '.join(SUMMARIES)}. "
+        f"correction=...]. Estimators: {', '.join(ESTIMATOR_NAMES)}. Summaries: {', '.join(SUMMARY_NAMES)}. "
         f"Expectations, for estimators without bins: {ABOUT_EXPECTATIONS} "
         f"Corrections, for estimators with bins: {ABOUT_CORRECTIONS}",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--method", action="append", default=[], metavar="METHOD", help="one or more")
-    parser.add_argument("--preset", action="append", default=[], choices=PRESETS, help="a predefined set of methods")
     parser.add_argument(
-        "--seeds", type=int, default=SEEDS, metavar="N", help=f"seeds of random methods; default: {SEEDS}"
+        "--preset", action="append", default=[], choices=PRESET_NAMES, help="a predefined set of methods"
+    )
+    parser.add_argument(
+        "--seeds", type=int, default=METHOD_SEEDS, metavar="N", help=f"seeds of random methods; default: {METHOD_SEEDS}"
     )
     parser.add_argument(
         "--permutations",
@@ -71,62 +64,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_device_option(parser, of="device for training networks and running models: cpu, cuda ...", default="cpu")
     add_again_option(parser)
     add_output_options(parser, table=True)
-    parser.set_defaults(run=_methods)
-
-
-class _PlaceJson(TypedDict):
-    """A candidate under one method.
-
-    Attributes
-    ----------
-    candidate : str
-        Its name.
-    rank : int
-        Place of the first of its group, from 1, the closest to the human texts.
-    tied : bool
-        Whether the group has other members.
-    joined : {"", "test", "overlap", "unknown"}
-        How the candidate joins the previous one's group: not at all, because a test does not tell it from the group's
-        first, because their intervals overlap, or because one of the two has no interval.
-    """
-
-    candidate: str
-    rank: Annotated[int, Within(1)]
-    tied: bool
-    joined: HowJoined
-
-
-class _RanksJson(TypedDict):
-    """The ranks of the candidates under one method.
-
-    Attributes
-    ----------
-    method : str
-        Its specification.
-    as_leaderboard : bool
-        Whether these are the ranks of the leaderboard.
-    candidates : list of _PlaceJson
-        From the closest on.
-    """
-
-    method: str
-    as_leaderboard: bool
-    candidates: list[_PlaceJson]
-
-
-class _RankedJson(TypedDict):
-    """Several methods on the candidates of a run, and their ranks; the first method is the reference for the others.
-
-    Attributes
-    ----------
-    ranks : list of _RanksJson
-        One per method.
-    """
-
-    ranks: list[_RanksJson]
-
-
-MethodsJson: TypeAlias = Annotated[dict[str, Any], Joined(MethodTable, OfRun, _RankedJson)]
+    parser.set_defaults(run=of_run(_methods))
 
 
 def _methods(args: argparse.Namespace) -> int:
@@ -144,6 +82,9 @@ def _methods(args: argparse.Namespace) -> int:
 
 
 def _notes(table: MethodTable, comparison: Comparison) -> list[str]:
+    from mauve_core.experiments.methods import disagreements
+    from mauve_core.figures.agreement import answer
+
     apart = [item for item in disagreements(table, comparison) if item.told_apart]
     found = [f"{item.method.title} ranks {item.closer} before {item.farther}. {item.reason}" for item in apart]
     return [*table.notes, *filter(None, [answer(table, comparison)]), *found]
@@ -151,6 +92,8 @@ def _notes(table: MethodTable, comparison: Comparison) -> list[str]:
 
 def _ranks(table: MethodTable, comparison: Comparison) -> list[dict[str, Any]]:
     """For each method: its spec, whether its ranks are the leaderboard's, and the candidates from the closest on."""
+    from mauve_core.experiments.methods import method_standings, score_of
+
     found = []
     for result in table.results:
         places = method_standings(result, table.candidates, comparison)
@@ -162,6 +105,9 @@ def _ranks(table: MethodTable, comparison: Comparison) -> list[dict[str, Any]]:
 
 def task_of(args: argparse.Namespace) -> CompareMethodsTask:
     """The task that the arguments describe; the default is the preset of divergences."""
+    from mauve_core.experiments.methods import PRESETS, parse_method
+    from mauve_core.tasks.compare_methods import CompareMethodsTask
+
     requested = [parse_method(spec) for spec in args.method]
     requested += [method for name in args.preset for method in PRESETS[name]]
     specs = tuple(method.spec for method in dict.fromkeys(requested))
@@ -181,6 +127,11 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
 
     ``comparison`` is the run's, whose scores keep their ranks.
     """
+    from mauve_core.experiments.methods import method_standings
+    from mauve_core.experiments.methods.ranks import about_ranks
+    from mauve_core.figures.method_tests import LEVEL, about_corrections, about_expectations, p_values_of
+    from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals, mark
+
     said = TEXTS.said if comparison is None else comparison.words.said
     rows, tests = [["Method", *map(printable, table.candidates), said(HUMAN_VS_HUMAN)]], p_values_of(table)
     for result in table.results:
@@ -221,6 +172,8 @@ def agreement_table(table: MethodTable) -> str:
 
     Empty for fewer than ``LEAST_CORRELATED`` candidates: a sentence says which methods reverse two.
     """
+    from mauve_core.figures.agreement import LEAST_CORRELATED
+
     if len(table.candidates) < LEAST_CORRELATED:
         return ""
     numbers = [str(index) for index in range(1, len(table.results) + 1)]

@@ -33,7 +33,7 @@ from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.tables import to_table
-from mauve_core.store import Run
+from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
 
 _NEED_NO_CHECK = ("auto", "cpu")
@@ -108,6 +108,17 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
     group.add_argument("--dtype", choices=get_args(Dtype), help=f"precision; {_PRECISIONS}; default: {_DEFAULTS.dtype}")
     group.add_argument("--with-prompt", action="store_true", default=None, help="encode the prompt with the text")
     add_device_option(group, of="auto, cpu, cuda, cuda:1, mps ...")
+
+
+def of_run(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Return the command, for which the run ``args.id``, if any, is looked up before it imports what is slow."""
+
+    def run(args: argparse.Namespace) -> int:
+        if args.id is not None:
+            RunStore().folder_of(args.id)
+        return command(args)
+
+    return run
 
 
 def add_device_option(

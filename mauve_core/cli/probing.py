@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from typing import Annotated, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any
 
+from mauve_core.base.choices import POSITION_PROBES, PROBE_SPLITS
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, as_percent, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Joined
-from mauve_core.cli.options import add_device_option, add_output_options, show_result
-from mauve_core.cli.outputs import OfRun
+from mauve_core.cli.options import add_device_option, add_output_options, of_run, show_result
 from mauve_core.corpus.kinds import KINDS, Kind, kind_of
 from mauve_core.corpus.perturbations import usage
-from mauve_core.experiments.robustness import (
-    POSITIONS,
-    PROBE_SCORES,
-    SPLITS,
-    ProbeTable,
-    about_test,
-    detections,
-    positions_sentence,
-    summary,
-)
-from mauve_core.experiments.robustness.detection import Detection
-from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
 from mauve_core.scoring.tables import aligned
-from mauve_core.tasks.probe import ProbeTask
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.robustness import ProbeTable
 
 _TITLES = {
     "forward-kl": "KL(P|Q)",
@@ -57,17 +46,16 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--positions",
         action="store_true",
-        help=f"also {' and '.join(item.spec for item in POSITIONS)}: which part of a text the encoder reads; alone: "
-        "only these",
+        help=f"also {' and '.join(POSITION_PROBES)}: which part of a text the encoder reads; alone: only these",
     )
     parser.add_argument("--source", default=HUMAN, help=f"source of the items; default: {HUMAN}")
     parser.add_argument(
-        "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
+        "--splits", type=int, default=PROBE_SPLITS, metavar="N", help=f"splits into halves; default: {PROBE_SPLITS}"
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="k-means seeds per split; default: as in the run")
     add_device_option(parser)
     add_output_options(parser, table=True)
-    parser.set_defaults(run=_probe)
+    parser.set_defaults(run=of_run(_probe))
 
 
 def _usages(kind: Kind) -> str:
@@ -75,44 +63,18 @@ def _usages(kind: Kind) -> str:
     return f"A perturbation of {kind.words.items} is one of: {usages}."
 
 
-class _SaidJson(TypedDict):
-    """What the test says of one perturbation.
-
-    Attributes
-    ----------
-    sentence : str
-        The same in words.
-    """
-
-    sentence: str
-
-
-class _ProbedJson(TypedDict):
-    """How the score responds to deliberately changed texts or images.
-
-    Attributes
-    ----------
-    summary : str
-        What MAUVE detects, in words; empty if nothing was tested.
-    detections : list
-        One per perturbation, those detected first.
-    """
-
-    summary: str
-    detections: list[Annotated[dict[str, Any], Joined(Detection, _SaidJson)]]
-
-
-ProbeJson: TypeAlias = Annotated[dict[str, Any], Joined(ProbeTable, OfRun, _ProbedJson)]
-
-
 def _probe(args: argparse.Namespace) -> int:
-    positions = [item.spec for item in POSITIONS] if args.positions else []
+    from mauve_core.tasks.probe import ProbeTask
+
+    positions = [*POSITION_PROBES] if args.positions else []
     specs = tuple(dict.fromkeys([*args.perturbation, *positions])) or None
     task = ProbeTask(args.id, specs, args.source, None, args.splits, args.seeds, args.device)
     return show_result(args, "probe", task, table, _notes, "The cluster of every item before and after", _derived)
 
 
 def _derived(found: ProbeTable) -> dict[str, Any]:
+    from mauve_core.experiments.robustness import detections, summary
+
     return {
         "summary": summary(found),
         "detections": [
@@ -127,6 +89,9 @@ def _notes(found: ProbeTable) -> list[str]:
 
 def table(found: ProbeTable) -> str:
     """What MAUVE detects, in words; then one row per line: shares of changed and moved texts, and each measure."""
+    from mauve_core.experiments.robustness import PROBE_SCORES, about_test, detections, positions_sentence, summary
+    from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
+
     rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in PROBE_SCORES)]]
     for line in found.lines:
         moved = NONE if line.flow is None else as_percent(len(line.flow.moved) / len(line.flow.ids))
@@ -135,7 +100,7 @@ def table(found: ProbeTable) -> str:
         rows.append([printable(line.name), changed, moved, *cells])
     first, positions = found.lines[0], positions_sentence(found)
     items = found.words.items
-    words = (summary(found), *_sentences(found), about_test(found), "")
+    words = (summary(found), *(f"  {each.sentence}" for each in detections(found)), about_test(found), "")
     answer = "".join(f"{printable(with_plain_spaces(text))}\n" for text in words) if words[0] else ""
     return (
         f"{answer}{aligned(rows)}\n\n"
@@ -144,7 +109,3 @@ def table(found: ProbeTable) -> str:
         f"others: smaller. Changed: {items} that differ. Moved: {items} that changed cluster in the run.\n"
         f"{found.words.said(ABOUT_LEADERBOARD)}" + (f"\n{positions}" if positions else "")
     )
-
-
-def _sentences(found: ProbeTable) -> list[str]:
-    return [f"  {each.sentence}" for each in detections(found)]

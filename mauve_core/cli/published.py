@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from typing import TYPE_CHECKING
 
 from mauve_core.base.formatting import NONE, interval, written
 from mauve_core.cli.options import write, write_json
-from mauve_core.experiments.published import (
-    DOMAINS,
-    OUTCOMES,
-    PAPERS,
-    PUBLISHED_COLUMNS,
-    REFERENCES,
-    Agreement,
-    ColumnAgreement,
-    agreements,
-    answer,
-    as_dict,
-    column_agreements,
-    notes,
-)
 from mauve_core.scoring.tables import aligned
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.published import Agreement, ColumnAgreement
 
 _WIDTH = 120
 
@@ -42,31 +32,43 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _show(args: argparse.Namespace) -> int:
+    from mauve_core.experiments import published
+
     if args.json:
-        write_json(as_dict(), "published")
+        write_json(published.as_dict(), "published")
         return 0
-    parts = [_table(paper) for paper in PAPERS]
+    parts = [_table(paper) for paper in published.PAPERS]
     parts.append("Between columns of the tables (NeurIPS 2021, supplement)\n" + _columns())
     parts.append("\n".join(f"{heading}: {meaning}." for heading, meaning in _HEADINGS.items()))
-    parts += [textwrap.fill(note, _WIDTH) for note in notes()]
+    parts += [textwrap.fill(note, _WIDTH) for note in published.notes()]
     write("\n\n".join(parts))
     return 0
 
 
 def _table(paper: str) -> str:
+    from mauve_core.experiments import published
+
     rows = [["Domain", "Reference", "Measure", *_HEADINGS, "Outcome"]]
-    for row in agreements():
+    for row in published.agreements():
         if row.paper == paper:
-            names = [DOMAINS[row.domain].title, REFERENCES[row.reference].title, PUBLISHED_COLUMNS[row.measure].title]
-            rows.append([*names, str(row.n), written(row.plain, 3), _worst(row), *_beside(row), OUTCOMES[row.outcome]])
-    return f"{PAPERS[paper].title}\n{textwrap.fill(answer(paper), _WIDTH)}\n{aligned(rows)}"
+            names = [
+                published.DOMAINS[row.domain].title,
+                published.REFERENCES[row.reference].title,
+                published.PUBLISHED_COLUMNS[row.measure].title,
+            ]
+            rows.append(
+                [*names, str(row.n), written(row.plain, 3), _worst(row), *_beside(row), published.OUTCOMES[row.outcome]]
+            )
+    return f"{published.PAPERS[paper].title}\n{textwrap.fill(published.answer(paper), _WIDTH)}\n{aligned(rows)}"
 
 
 def _columns() -> str:
+    from mauve_core.experiments import published
+
     rows = [["Table", "First", "Second", "n", "Ours", "Paper", "Diff.", "Range", "Outcome"]]
-    for row in column_agreements():
+    for row in published.column_agreements():
         names = [row.table, row.first, row.second, str(row.n), written(row.ours, 3)]
-        rows.append([*names, *_beside(row), OUTCOMES[row.outcome]])
+        rows.append([*names, *_beside(row), published.OUTCOMES[row.outcome]])
     return aligned(rows)
 
 
@@ -77,6 +79,8 @@ def _worst(row: Agreement) -> str:
 
 
 def _beside(row: Agreement | ColumnAgreement) -> list[str]:
+    from mauve_core.experiments.published import Agreement
+
     worst = isinstance(row, Agreement) and row.statistic == "worst-case"
     published = f"{written(row.published, 3)}{' (w)' if worst else ''}"
     return [published, written(row.difference, 3, signed=True), interval(row.low, row.high, 3)]

@@ -8,12 +8,11 @@ from pathlib import Path
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import file_size, with_plain_spaces
-from mauve_core.cli.options import write
+from mauve_core.cli.options import of_run, write
 from mauve_core.reporting.methods_text import methods_text
-from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import RunStore
 
-_WRITERS = {"latex": latex_table, "markdown": markdown_table, "methods": methods_text}
+_TEXTS = ("latex", "markdown", "methods")
 """Plain-text formats; they go to standard output by default."""
 
 
@@ -22,7 +21,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("id", metavar="RUN")
     parser.add_argument(
         "--format",
-        choices=("html", *_WRITERS),
+        choices=("html", *_TEXTS),
         default="html",
         help="html (default), the leaderboard in latex or markdown, or a methods paragraph with BibTeX",
     )
@@ -39,10 +38,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--partition", choices=("pairwise", "joint"), help="for the text formats; default: pairwise, as published"
     )
-    parser.set_defaults(run=_report)
+    parser.set_defaults(run=of_run(_report))
 
 
 def _report(args: argparse.Namespace) -> int:
+    from mauve_core.reporting.written import latex_table, markdown_table
+
     if args.format == "html" and args.partition is not None:
         raise InputError(
             "--partition applies only to the text formats", todo="Leave it out; the HTML names its partitions"
@@ -58,7 +59,8 @@ def _report(args: argparse.Namespace) -> int:
         _save(path, page)
         write(f"Wrote {path} ({with_plain_spaces(file_size(len(page)))}). It opens in a browser, even offline")
         return 0
-    text = _WRITERS[args.format](run.comparison, args.partition or "pairwise")
+    writers = {"latex": latex_table, "markdown": markdown_table, "methods": methods_text}
+    text = writers[args.format](run.comparison, args.partition or "pairwise")
     if args.out is None:
         write(text.rstrip("\n"))
     else:

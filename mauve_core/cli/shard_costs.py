@@ -13,12 +13,11 @@ from mauve_core.base.progress import Paced, Progress, format_seconds
 from mauve_core.base.validation import Count, NotNegative
 from mauve_core.cli.options import progress_of, results_only, write, write_json
 from mauve_core.scoring.tables import aligned
-from mauve_core.shards.extrapolation import Span
-from mauve_core.shards.pace import amount
 
 if TYPE_CHECKING:
     from mauve_core.shards.engines import Engine
     from mauve_core.shards.estimate import Estimate
+    from mauve_core.shards.extrapolation import Span
     from mauve_core.shards.plan import Work
     from mauve_core.shards.tasks import Task
 
@@ -195,6 +194,8 @@ def announce(found: Estimate) -> None:
 
 def costs_sentences(found: Estimate) -> str:
     """Say how much there is to encode, how long that, an iteration and phrases take, and what the disk will hold."""
+    from mauve_core.shards.pace import amount
+
     parts = [f"{found.finished:,} of {found.shards:,} shards are encoded."] if found.finished else []
     what = _texts(found)
     if found.device:
@@ -217,6 +218,8 @@ def costs_sentences(found: Estimate) -> str:
 
 def costs_table(found: Estimate) -> str:
     """The same as a table, with the 95 % interval of what was extrapolated."""
+    from mauve_core.shards.pace import amount
+
     rows = [("In all", "Estimate", "95% interval")]
     done = f", {found.finished:,} of them encoded" if found.finished else ""
     rows.append(("Shards", f"{found.shards:,}{done}", f"from samples of {found.sampled:,}"))
@@ -244,6 +247,8 @@ def costs_table(found: Estimate) -> str:
 
 def _texts(found: Estimate) -> str:
     """Format "15,032 texts (±1%)"; or "At most 15,032 texts" where shards say their rows and samples leave out none."""
+    from mauve_core.shards.pace import amount
+
     texts = f"{amount(found.texts.value)} texts"
     return f"At most {texts}" if _none_left_out(found) else f"{texts}{_margin(found.texts)}"
 

@@ -135,6 +135,7 @@ def _run(args: argparse.Namespace) -> int:
     part = _part(args.part)
     if args.json and not args.estimate:
         raise InputError("shard-run prints no JSON of its own", todo="Leave out --json, or give it with --estimate")
+    plan = _plan(args)
     from mauve_core.shards.compare import encode_tasks
     from mauve_core.shards.engines import LocalEngine
     from mauve_core.shards.pace import Pace
@@ -142,7 +143,7 @@ def _run(args: argparse.Namespace) -> int:
     from mauve_core.shards.readings import Readings
     from mauve_core.shards.tasks import remaining
 
-    work = Work.begin(args.work, _plan(args))
+    work = Work.begin(args.work, plan)
     tasks, progress = encode_tasks(work, args.device, part), progress_of(args)
     with _closing(LocalEngine(args.workers)) as engine:
         if estimated(args, work, engine, tasks):
@@ -165,7 +166,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
-    from mauve_core.shards.compare import open_current
+    from mauve_core.shards.plan import open_current
 
     return _finish(args, open_current(Path(args.work)))
 
@@ -237,8 +238,8 @@ def _note_other_files(where: str) -> None:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    from mauve_core.shards.compare import plan_of
     from mauve_core.shards.places import holds_features, list_shards
+    from mauve_core.shards.plan import plan_of
 
     models = models_of(args)
     sides = [HUMAN, *models]

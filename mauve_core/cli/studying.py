@@ -20,10 +20,9 @@ from mauve_core.cli.options import (
     score_config,
 )
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, text_file
+from mauve_core.corpus.text_files import require_there
 from mauve_core.decoding import GenerationSettings
-from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import Run
-from mauve_core.tasks.comparison import require_there
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 
@@ -70,6 +69,8 @@ def _study(args: argparse.Namespace) -> int:
         )
 
     def measured(run: Run) -> str:
+        from mauve_core.experiments.text_measures.stored import stored_measurements
+
         found = stored_measurements(run)
         if found is None:
             return ""

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING
 
+from mauve_core.base.choices import EVERY_AXIS, METHOD_SEEDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, printable, with_two_spreads
-from mauve_core.base.validation import Joined
-from mauve_core.cli.options import add_device_option, add_output_options, show_result
-from mauve_core.cli.outputs import OfRun
-from mauve_core.experiments.methods import ESTIMATORS
-from mauve_core.experiments.methods.evaluation import SEEDS
-from mauve_core.experiments.sweeps import EVERY_AXIS, EstimatorSweep, Sweep
-from mauve_core.figures import estimator_sweeps
-from mauve_core.figures.sweeps import about_leaderboard
+from mauve_core.cli.options import add_device_option, add_output_options, of_run, show_result
 from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread
-from mauve_core.tasks.sweep import SweepTask
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.sweeps import EstimatorSweep, Sweep
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
 _SHOWN = "mauve"
@@ -36,25 +32,23 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--seeds",
         type=int,
         metavar="N",
-        help=f"seeds per point; default: as in the run, for a parameter of estimators that draw {SEEDS}",
+        help=f"seeds per point; default: as in the run, for a parameter of estimators that draw {METHOD_SEEDS}",
     )
     add_device_option(parser, of="for --over length: auto, cpu, cuda, cuda:1 ...")
     add_output_options(parser, table=True)
-    parser.set_defaults(run=_sweep)
-
-
-SweepJson: TypeAlias = (
-    Annotated[dict[str, Any], Joined(OfRun, Sweep)] | Annotated[dict[str, Any], Joined(OfRun, EstimatorSweep)]
-)
-"""Over a setting, and over a parameter of estimators without bins."""
+    parser.set_defaults(run=of_run(_sweep))
 
 
 def _sweep(args: argparse.Namespace) -> int:
+    from mauve_core.tasks.sweep import SweepTask
+
     task = SweepTask(args.id, args.over, numbers(args.values), args.seeds, args.device)
     return show_result(args, "sweep", task, _shown, lambda sweep: sweep.notes, "Every score")
 
 
 def _shown(sweep: Sweep | EstimatorSweep) -> str:
+    from mauve_core.experiments.sweeps import EstimatorSweep
+
     return estimator_table(sweep) if isinstance(sweep, EstimatorSweep) else table(sweep)
 
 
@@ -71,6 +65,8 @@ def numbers(text: str | None) -> tuple[float, ...] | None:
 
 def table(sweep: Sweep) -> str:
     """MAUVE at every point, with its spread over seeds."""
+    from mauve_core.figures.sweeps import about_leaderboard
+
     named = sweep.over == "decoder"
     rows = [[_TITLES[sweep.over], "Decoder" if named else "Candidate", "n", "k", TITLES[_SHOWN]]]
     rows[0] += ["Texts"] if named else []
@@ -86,6 +82,9 @@ def table(sweep: Sweep) -> str:
 
 def estimator_table(sweep: EstimatorSweep) -> str:
     """MAUVE at every point, with its standard deviations over seeds and over texts."""
+    from mauve_core.experiments.methods import ESTIMATORS
+    from mauve_core.figures import estimator_sweeps
+
     rows = [["Estimator", estimator_sweeps.TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]
     for point in sweep.points:
         cell = with_two_spreads(point.score.value, point.score.sd_seeds, point.score.sd_texts)

@@ -20,8 +20,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.data_sets import names_data_set
 from mauve_core.corpus.delimited import require_quoting
 from mauve_core.corpus.reading import WILD
+from mauve_core.corpus.text_files import TextFile, look_at
 from mauve_core.shards.places import is_url
-from mauve_core.tasks.comparison import TextFile, look_at
 
 TEXT_FILE = (
     "JSONL, JSON, CSV, TSV, Parquet, text or Inspect log, also compressed; a folder of .txt files, a quoted pattern "

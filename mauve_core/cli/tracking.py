@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from mauve_core.base.formatting import printable
-from mauve_core.cli.options import write
+from mauve_core.cli.options import of_run, write
 from mauve_core.reporting.trackers.log_run import TRACKERS, log_run
 from mauve_core.store import RunStore
 
@@ -31,7 +31,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="also log the texts, the clusters' names, which are words of them, and the report, which quotes them; "
         "they leave this machine if the tracker is on another one",
     )
-    parser.set_defaults(run=_log)
+    parser.set_defaults(run=of_run(_log))
 
 
 def _log(args: argparse.Namespace) -> int:

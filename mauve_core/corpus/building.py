@@ -140,13 +140,15 @@ def corpus_from_table(
     metadata_fields: Iterable[str] | None = None,
     generation: str | None = None,
     within: bool = False,
+    chosen_fields: tuple[Fields, list[str]] | None = None,
 ) -> Corpus:
     """Build the corpus from a table; arguments and errors as in ``read_corpus``.
 
-    Rows without ids are called by their lines; ``within`` the table, by their place in it.
+    Rows without ids are called by their lines; ``within`` the table, by their place in it. ``chosen_fields`` is what
+    ``choose_fields`` has returned, if it was called before.
     """
     table = one_row_a_sample(table)
-    fields, notes = choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
+    fields, notes = chosen_fields or choose_fields(table, text_field, prompt_field, id_field, metadata_fields)
     todo = _inside(table, fields.text.removesuffix(f".{EVERY}"))
     lines = [str(place if within else line) for place, (line, _) in enumerate(table.rows, start=1)]
     table, fields, lines = _by_generation(table, fields, lines, generation, notes)

@@ -10,9 +10,11 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb
@@ -69,6 +71,17 @@ def is_pattern(path: Path) -> bool:
 def absolute(path: str) -> str:
     """Return the name independent of the working folder; that of a data set of the hub stays as it is."""
     return absolute_name(path) if names_data_set(path) else str(Path(path).absolute())
+
+
+@dataclass(frozen=True)
+class Located:
+    """Marks a field that holds a path on this machine, which ``absolute`` makes independent of the working folder."""
+
+    absolute: Callable[[str], str]
+
+
+FilePath = Annotated[str, Located(absolute)]
+"""A file, folder, pattern or data set that :func:`read_table` reads, or a file of features."""
 
 
 def files_of(pattern: Path) -> list[Path]:

@@ -24,9 +24,6 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.tokenizing import refuse_texts
 from mauve_core.encoders.vector_files import WordVectors, read_vectors
 
-STAGE = "Encoding words"
-"""Progress stage of encoders whose tokens are words."""
-
 _WORD = re.compile(r"\w+?(?=n't\b)|n't\b|'(?:s|re|ve|ll|d|m)\b|\w+|[^\w\s]", re.IGNORECASE)
 
 

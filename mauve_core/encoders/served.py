@@ -19,11 +19,11 @@ from mauve_core.base.server_names import ServerName, parse_server_name
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, kept_features
-from mauve_core.encoders.glove import STAGE, word_ends
+from mauve_core.encoders.glove import word_ends
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.servers.client import RefusedRequestError, Server
 from mauve_core.encoders.servers.embeddings import PATH, Encoding, read_embeddings, request
-from mauve_core.encoders.tokenizing import Tokenized, refuse_texts
+from mauve_core.encoders.tokenizing import WORD_STAGE, Tokenized, refuse_texts
 
 FORMAT = 1
 """Part of every key; raise it when texts are cut or sent in another way."""
@@ -86,7 +86,7 @@ def encode_served(
     rows = Rows(tokens, key, store)
     if rows.missing().size:
         _Asking(name, shown, rows, progress).run()
-    progress(STAGE, rows.tokens_total, rows.tokens_total)
+    progress(WORD_STAGE, rows.tokens_total, rows.tokens_total)
     array, device = rows.finished()
     return kept_features(array, tokens, config, key, device, store)
 
@@ -120,7 +120,7 @@ class _Asking:
             bodies,
             lambda index, answer: self._keep(batches[index], answer),
             parallel=PARALLEL,
-            waiting=lambda: self._progress(STAGE, self._rows.tokens_done, self._rows.tokens_total),
+            waiting=lambda: self._progress(WORD_STAGE, self._rows.tokens_done, self._rows.tokens_total),
         )
 
     def _keep(self, batch: Sequence[str], answer: object) -> None:

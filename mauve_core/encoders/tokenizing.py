@@ -24,6 +24,9 @@ from mauve_core.encoders.opening import OpenModel
 STAGE = "Tokenizing texts"
 """Stage name for progress; counts texts."""
 
+WORD_STAGE = "Encoding words"
+"""The same of encoders whose tokens are words."""
+
 CHUNK = 512
 """Texts tokenized between two reports of progress."""
 

@@ -18,8 +18,8 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, kept_features
-from mauve_core.encoders.glove import STAGE, WordTable, words_of
-from mauve_core.encoders.tokenizing import CHUNK, Tokenized
+from mauve_core.encoders.glove import WordTable, words_of
+from mauve_core.encoders.tokenizing import CHUNK, WORD_STAGE, Tokenized
 
 FORMAT = 1
 """Part of every key; raise it when splitting or averaging of words changes."""
@@ -79,11 +79,11 @@ class WordEncoder:
         limit, cut = config.max_tokens, np.zeros(len(texts), dtype=np.bool_)
         for index, text in enumerate(texts):
             if index % CHUNK == 0:
-                progress(STAGE, index, len(texts))
+                progress(WORD_STAGE, index, len(texts))
             found = words_of(text)
             cut[index] = len(found) > limit
             rows.append(self._table.numbered(found[:limit]))
-        progress(STAGE, len(texts), len(texts))
+        progress(WORD_STAGE, len(texts), len(texts))
         self._table.read(progress)
         averages = self._table.averages(rows)
         if identify(config.model).digest != self.identity.digest:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from mauve_core.base.choices import AXES, ESTIMATOR_AXES
 from mauve_core.base.errors import InputError
 from mauve_core.experiments import clusters_over_shards, over_shards
 from mauve_core.experiments.attributes_over_k import table as attributes
@@ -27,11 +28,8 @@ DOCUMENTS: dict[str, Callable[[Run], object]] = {
     positions.ATTACHMENT: positions.stored_positions,
     over_shards.ATTACHMENT: over_shards.stored_over_shards,
     clusters_over_shards.ATTACHMENT: clusters_over_shards.stored_clusters_over_all,
-    **{sweep.attachment_name(over): partial(sweep.stored_sweep, over=over) for over in sweep.AXES},
-    **{
-        sweep.attachment_name(over): partial(estimators.stored_estimator_sweep, over=over)
-        for over in estimators.ESTIMATOR_AXES
-    },
+    **{sweep.attachment_name(over): partial(sweep.stored_sweep, over=over) for over in AXES},
+    **{sweep.attachment_name(over): partial(estimators.stored_estimator_sweep, over=over) for over in ESTIMATOR_AXES},
 }
 """Each returns None if the run has no such document, and raises StorageError or InputError if it is damaged."""
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from PIL import Image, ImageStat
-from scipy.ndimage import laplace
 
 from mauve_core.corpus.properties import Property, comparative
 
@@ -75,6 +74,8 @@ def properties_of(image: Image.Image) -> dict[str, float]:
     """
     small = image.copy()
     small.thumbnail((COMPARED, COMPARED), Image.Resampling.LANCZOS)
+    from scipy.ndimage import laplace  # a command that reads no image needs no SciPy
+
     rgb = np.asarray(small, dtype=np.float64) / 255
     light = rgb @ _LUMA
     largest, smallest = rgb.max(axis=2), rgb.min(axis=2)

@@ -26,7 +26,7 @@ from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Within
 from mauve_core.corpus.kinds import KINDS, kind_of
-from mauve_core.encoders import encoder, glove
+from mauve_core.encoders import encoder, tokenizing
 from mauve_core.encoders.by_content import encoding_stage
 from mauve_core.tasks.amounts import Amount
 
@@ -34,7 +34,7 @@ TIMES = "times.json"
 KEPT = 200
 """Jobs that are remembered, the newest."""
 
-ENCODING = (encoder.STAGE, glove.STAGE)
+ENCODING = (encoder.STAGE, tokenizing.WORD_STAGE)
 """Progress stages of encoders of texts: of language models; of word vectors and servers."""
 
 FARTHEST = 4.0

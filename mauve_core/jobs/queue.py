@@ -50,7 +50,6 @@ from mauve_core.jobs.state import (
 )
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Task
-from mauve_core.tasks.registry import KEPT, read_task
 
 LOG_LINES = 40
 """Number of log lines to show."""
@@ -137,6 +136,8 @@ def status(job_id: str) -> JobState:
         return state
     if (folder / CANCEL).exists():
         return replace(state, status="cancelled")
+    from mauve_core.tasks.registry import KEPT  # imports all tasks
+
     message = "The worker stopped early: it was killed, it ran out of memory or disk space, or the machine went down."
     finished = KEPT.get(state.kind, "")
     message += f" Resume it: {finished} are kept." if finished else " Start it again."
@@ -190,6 +191,8 @@ def _require_unfinished(state: JobState) -> None:
 
 
 def _resume(folder: Path) -> None:
+    from mauve_core.tasks.registry import read_task  # imports all tasks
+
     with lock_of_worker(folder) as lock:
         state = read_state(folder)
         _require_unfinished(state)

@@ -4,10 +4,11 @@ The study of JMLR 2023, section 6.4 and appendix E: a rater reads a prompt and t
 (right), and answers three questions with one of five options. A Bradley-Terry model turns the answers into scores.
 """
 
+from mauve_core.base.choices import QUESTIONS, TieRule
 from mauve_core.judgments.correlating import Correlation, Indicator, correlations
 from mauve_core.judgments.plan import Pair, PairPlan, pair_plan
-from mauve_core.judgments.ranking import Player, Ranking, TieRule, rank
-from mauve_core.judgments.ratings import OPTIONS, QUESTIONS, PairKey, Rating, held, pair_key, text_digest, with_digests
+from mauve_core.judgments.ranking import Player, Ranking, rank
+from mauve_core.judgments.ratings import OPTIONS, PairKey, Rating, held, pair_key, text_digest, with_digests
 from mauve_core.judgments.storage import Counts, Imported, RaterCounts, RatingStore
 from mauve_core.judgments.tables import ratings_from_csv, ratings_from_file, ratings_from_table, ratings_to_csv
 

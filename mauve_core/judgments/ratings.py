@@ -13,13 +13,6 @@ from dataclasses import dataclass, replace
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
 
-QUESTIONS: Mapping[str, str] = {
-    "interesting": "Which continuation is more interesting or creative, given the context?",
-    "sensible": "Which continuation makes more sense, given the context?",
-    "human-like": "Which continuation is more likely to be written by a human?",
-}
-"""The three questions by name, in the order and wording of JMLR 2023, appendix E.3."""
-
 OPTIONS = ("definitely A", "slightly A", "tie", "slightly B", "definitely B")
 """The answers, from left to right."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mauve_core.analysis.findings.finding import Finding, contrasted
-from mauve_core.analysis.findings.of_run import Q, run_findings
+from mauve_core.analysis.findings.of_run import run_findings
+from mauve_core.base.choices import FDR
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, as_percent, percent_with_interval
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
@@ -36,7 +37,7 @@ def findings_section(run: Run, candidates: Sequence[str]) -> Section:
         split = "Some texts suggest statements, the others test them"
     note = said(
         f"The clearest difference of each candidate; mauve-lens explain has all. {split}; an expected share of at most "
-        f"{as_percent(Q)} is false. Difference: 95% interval, in texts of 100. Of the gap: how much of the frontier "
+        f"{as_percent(FDR)} is false. Difference: 95% interval, in texts of 100. Of the gap: how much of the frontier "
         "integral goes if the candidate has it as often as people do, beyond what the same weights on random texts "
         f"take away, with the range of 95% of those; {NONE}: none."
     )

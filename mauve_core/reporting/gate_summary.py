@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from mauve_core.analysis.gate import Finding, GateResult
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.formatting import (
     SCORE_DECIMALS,
@@ -23,9 +22,11 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Joined
-from mauve_core.scoring.gate import RULE, GateTest, Verdict
+from mauve_core.scoring.gate_rule import RULE, GateTest, Verdict
 from mauve_core.scoring.tables import TITLES, aligned
+
+if TYPE_CHECKING:
+    from mauve_core.analysis.gate import Finding, GateResult
 
 LABELS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "undecided": "NOT ENOUGH TEXTS TO TELL"}
 """How the first line begins."""
@@ -60,44 +61,8 @@ def sentence(result: GateResult) -> str:
     )
 
 
-class _JudgedJson(TypedDict):
-    """The gate under one measure.
-
-    Attributes
-    ----------
-    verdict : {"pass", "fail", "undecided"}
-        By this measure alone.
-    """
-
-    verdict: Verdict
-
-
-class _GateJson(TypedDict):
-    """What a gate found.
-
-    Attributes
-    ----------
-    verdict : {"pass", "fail", "undecided"}
-        "fail" if any measure fails; else "undecided", too few texts to tell, if any is; else "pass".
-    sentence : str
-        The verdict in one sentence.
-    rule : str
-        How the verdict follows from the tests.
-    tests : list
-        One per measure.
-    """
-
-    verdict: Verdict
-    sentence: str
-    rule: str
-    tests: list[Annotated[dict[str, Any], Joined(GateTest, _JudgedJson)]]
-
-
-GateJson: TypeAlias = Annotated[dict[str, Any], Joined(GateResult, _GateJson)]
-
-
 def to_json(result: GateResult) -> dict[str, Any]:
-    """All of the result as plain JSON values, with the verdicts, the sentence and the rule: as :data:`GateJson`."""
+    """All of the result as plain JSON values, with the verdicts, the sentence and the rule."""
     values = dataclass_to_json(result)
     for entry, test in zip(values["tests"], result.tests, strict=True):
         entry["verdict"] = test.verdict

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,113 +27,30 @@ from scipy.special import ndtri, stdtr, stdtrit
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import check_fields
-from mauve_core.base.validation import Count, Holds, NotNegative, Share, Within
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.jackknife import jackknife_parts
+from mauve_core.scoring.gate_rule import (
+    POWER,
+    SMALLEST_EFFECTS,
+    GateRule,
+    GateTest,
+    require_measures,
+    verdict_of,
+)
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
-
-Verdict = Literal["pass", "fail", "undecided"]
 
 _Numbers = NDArray[np.float64]
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 """Names of the two beside the reference, whose side is ``HUMAN``."""
 
-MEASURE = "frontier_integral"
-"""The default: its difference of two samples is nearly that of their sources (``tests/scoring/test_gate.py``)."""
-
 GROUPS = 200
 """Most groups of prompts that the jackknife leaves out in turn."""
 
 TABLE_BYTES = 2**26
 """Memory of the frontiers that are held at once."""
-
-POWER = 0.8
-"""Probability of a verdict, if the difference is as estimated, at the number of texts that a gate names."""
-
-RULE = (
-    "The gate fails if the difference, candidate minus baseline, exceeds the margin at level alpha: its lower "
-    "confidence bound lies above the margin. Otherwise it passes if its upper confidence bound is at most the margin "
-    "plus the smallest effect, so that no difference that matters is left; if not, there are too few texts to tell."
-)
-
-
-@dataclass(frozen=True)
-class GateRule:
-    """What decides.
-
-    Attributes
-    ----------
-    alpha : float in (0, 0.5)
-        Level of the gate: the largest probability of a fail where D is at most the margin. Of several measures, each
-        is tested at an equal part of it (Bonferroni).
-    margin : float >= 0
-        Difference that is accepted, in units of the measure.
-    smallest_effect : float > 0 or None
-        Difference beyond the margin that a pass must exclude; None takes that of :data:`SMALLEST_EFFECTS`.
-    """
-
-    alpha: Annotated[float, Holds(lambda level: 0 < level < 0.5, "a number between 0 and 0.5")] = 0.05
-    margin: Annotated[float, Holds(lambda value: 0 <= value <= 1, "a number from 0 to 1")] = 0.0
-    smallest_effect: Annotated[float, Holds(lambda value: 0 < value <= 1, "a number above 0, at most 1")] | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self, "setting")
-
-
-SMALLEST_EFFECTS = {"mauve": 0.15, "mauve_star": 0.13, "frontier_integral": 0.05, "mid": 0.036}
-"""Differences that a pass excludes by default: less than what lies between greedy and nucleus decoding of GPT-2 large
-under two encoders (``benchmarks/gate.py``), and about equally large in the units of each."""
-
-
-@dataclass(frozen=True)
-class GateTest:
-    """The gate under one measure.
-
-    Attributes
-    ----------
-    measure : str
-        One of ``SCORES``.
-    baseline, candidate : float
-        The measure of either, averaged over seeds and generations.
-    difference, low, high : float
-        D, and its lower and upper confidence bound, each at 1 - ``alpha``.
-    sd : float
-        Jackknife standard deviation of D.
-    p_value : float
-        Of D <= margin, one-sided.
-    alpha, margin, smallest_effect : float
-        What decided.
-    n : int
-        Texts of the baseline, and of the candidate, that a score takes.
-    groups : int
-        Groups of the jackknife.
-    enough : int or None
-        About how many texts a side would decide with probability :data:`POWER`, if D is as estimated; None if decided.
-    """
-
-    measure: str
-    baseline: Share
-    candidate: Share
-    difference: Annotated[float, Within(-1, 1)]
-    low: float
-    high: float
-    sd: NotNegative
-    p_value: Share
-    alpha: Share
-    margin: Share
-    smallest_effect: Share
-    n: Count
-    groups: Count
-    enough: Count | None
-
-    @property
-    def verdict(self) -> Verdict:
-        """``fail``, ``pass`` or ``undecided``; see :data:`RULE`."""
-        return verdict_of(self.low, self.high, self.margin, self.smallest_effect)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,23 +111,6 @@ def gate_tests(
         _tested(measure, scores[BASELINE][measure], scores[CANDIDATE][measure], sizes, rule, level, n)
         for measure in measures
     )
-
-
-def require_measures(measures: Sequence[str]) -> None:
-    """Raise InputError for an unknown measure, for one that is named twice, and for none."""
-    if not measures or set(measures) - set(SCORES) or len(set(measures)) < len(measures):
-        raise InputError(
-            "The measures are not usable",
-            allowed=f"each of {', '.join(SCORES)} at most once",
-            received=repr([*measures]),
-        )
-
-
-def verdict_of(low: float, high: float, margin: float, smallest_effect: float) -> Verdict:
-    """The verdict of a gate by the bounds of D; see :data:`RULE`."""
-    if low > margin:
-        return "fail"
-    return "pass" if high <= margin + smallest_effect else "undecided"
 
 
 def jackknife_groups(

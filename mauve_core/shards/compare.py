@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.partial import remove_abandoned
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.catalogue import identify, names_files
-from mauve_core.encoders.keys import key_of
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.scoring.estimates import ScoreBasis, estimates_of
 from mauve_core.scoring.grouped import basis_of_groups
@@ -37,69 +34,13 @@ from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.partitioning import partitioned
 from mauve_core.shards.passes import Passes
-from mauve_core.shards.places import list_shards
-from mauve_core.shards.plan import ENCODED, RUN_TEXTS, SAMPLE_ROWS, Plan, StoredAs, Work
+from mauve_core.shards.plan import ENCODED, Work
 from mauve_core.shards.readings import Readings
 from mauve_core.shards.result import ShardedCandidate, ShardedComparison, ShardedHalves, ShardedSide
-from mauve_core.shards.stamps import stamps_of
 from mauve_core.shards.tasks import Task
-from mauve_core.shards.texts import Named
 
 ABANDONED_S = 2 * 86_400.0
 """Seconds without a change after which a partial file of a shard was left by a process that was killed."""
-
-
-def plan_of(
-    human: str | Path,
-    candidates: Mapping[str, str | Path],
-    *,
-    encoder: EncoderConfig | None,
-    score: ScoreConfig | None = None,
-    named: Mapping[str, Named] | None = None,
-    stored_as: StoredAs = "float32",
-    sample_rows: int = SAMPLE_ROWS,
-    run_texts: int = RUN_TEXTS,
-) -> Plan:
-    """List the shards of every side; arguments and errors as in :func:`compare_shards`."""
-    sides = {HUMAN: list_shards(human), **{name: list_shards(where) for name, where in candidates.items()}}
-    shards = [shard for side in sides.values() for shard in side]
-    return Plan(
-        sides,
-        encoder,
-        score or ScoreConfig(),
-        named or {},
-        stored_as,
-        sample_rows,
-        run_texts,
-        dict(zip(shards, stamps_of(shards), strict=True)),
-        _weights(encoder),
-    )
-
-
-def _weights(encoder: EncoderConfig | None) -> str:
-    """A digest of a model in files here and of how they say that it pools; "" for other models."""
-    if encoder is None or not names_files(encoder.model):
-        return ""
-    return key_of((), encoder, identify(encoder.model, encoder.revision))
-
-
-def open_current(folder: Path) -> Work:
-    """Open the folder of a comparison, or a work folder: of several in it the one whose shards are as they were listed.
-
-    A shard that was repaired begins a comparison of its own, beside which the older one is left. Raises as
-    :meth:`Work.open`, also if several are current.
-    """
-    plans = Work.plans_in(folder)
-    current = [plan.parent for plan in plans if len(plans) > 1 and _is_current(Work.open(plan.parent).plan)]
-    return Work.open(current[0] if len(current) == 1 else folder)
-
-
-def _is_current(plan: Plan) -> bool:
-    shards = list(dict.fromkeys(shard for side in plan.sides.values() for shard in side))
-    try:
-        return dict(zip(shards, stamps_of(shards), strict=True)) == plan.stamps
-    except InputError:  # one has vanished
-        return False
 
 
 def encode_tasks(work: Work, device: str = "auto", part: tuple[int, int] = (0, 1)) -> list[Task]:

@@ -21,8 +21,10 @@ from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import read_stored, write_atomically
 from mauve_core.base.locks import lock_within
-from mauve_core.shards.places import holds_features, is_url
-from mauve_core.shards.stamps import Stamp
+from mauve_core.encoders.catalogue import identify, names_files
+from mauve_core.encoders.keys import key_of
+from mauve_core.shards.places import holds_features, is_url, list_shards
+from mauve_core.shards.stamps import Stamp, stamps_of
 from mauve_core.shards.texts import Named
 
 FORMAT, ENCODED_FORMAT = 1, 1
@@ -334,3 +336,56 @@ def _read_plan(path: Path) -> Plan:
 def write_arrays(path: Path, **arrays: Any) -> None:
     """Write the arrays of a finished task, all or none."""
     write_atomically(path, lambda stream: np.savez(stream, allow_pickle=False, **arrays))
+
+
+def plan_of(
+    human: str | Path,
+    candidates: Mapping[str, str | Path],
+    *,
+    encoder: EncoderConfig | None,
+    score: ScoreConfig | None = None,
+    named: Mapping[str, Named] | None = None,
+    stored_as: StoredAs = "float32",
+    sample_rows: int = SAMPLE_ROWS,
+    run_texts: int = RUN_TEXTS,
+) -> Plan:
+    """List the shards of every side; arguments and errors as in ``compare_shards``."""
+    sides = {HUMAN: list_shards(human), **{name: list_shards(where) for name, where in candidates.items()}}
+    shards = [shard for side in sides.values() for shard in side]
+    return Plan(
+        sides,
+        encoder,
+        score or ScoreConfig(),
+        named or {},
+        stored_as,
+        sample_rows,
+        run_texts,
+        dict(zip(shards, stamps_of(shards), strict=True)),
+        _weights(encoder),
+    )
+
+
+def _weights(encoder: EncoderConfig | None) -> str:
+    """A digest of a model in files here and of how they say that it pools; "" for other models."""
+    if encoder is None or not names_files(encoder.model):
+        return ""
+    return key_of((), encoder, identify(encoder.model, encoder.revision))
+
+
+def open_current(folder: Path) -> Work:
+    """Open the folder of a comparison, or a work folder: of several in it the one whose shards are as they were listed.
+
+    A shard that was repaired begins a comparison of its own, beside which the older one is left. Raises as
+    :meth:`Work.open`, also if several are current.
+    """
+    plans = Work.plans_in(folder)
+    current = [plan.parent for plan in plans if len(plans) > 1 and _is_current(Work.open(plan.parent).plan)]
+    return Work.open(current[0] if len(current) == 1 else folder)
+
+
+def _is_current(plan: Plan) -> bool:
+    shards = list(dict.fromkeys(shard for side in plan.sides.values() for shard in side))
+    try:
+        return dict(zip(shards, stamps_of(shards), strict=True)) == plan.stamps
+    except InputError:  # one has vanished
+        return False

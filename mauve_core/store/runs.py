@@ -184,11 +184,11 @@ class RunStore:
         StorageError
             A file of the run is damaged or missing.
         """
-        return read_run(self._folder(run_id))
+        return read_run(self.folder_of(run_id))
 
     def environment(self, run_id: str) -> Mapping[str, Any]:
         """What a run was made with, without loading the run; raises as :meth:`load` does."""
-        return read_record(self._folder(run_id)).comparison.environment
+        return read_record(self.folder_of(run_id)).comparison.environment
 
     def attach(self, run_id: str, name: str, values: Mapping[str, Any], *, of: Run | None = None) -> None:
         """Keep a JSON object beside a run; replaces an earlier one of that name.
@@ -212,7 +212,7 @@ class RunStore:
             raise InputError("Nothing can be attached under that name", allowed="a-z, 0-9, dashes", received=repr(name))
         text = json.dumps(dict(values), ensure_ascii=False, indent=1, allow_nan=False)
         with locked(self.root):  # or writing would bring back the folder of a run that is deleted at this moment
-            folder = self._folder(run_id)
+            folder = self.folder_of(run_id)
             if of is not None:
                 _require_same(of, read_comparison(folder, read_record(folder)))
             path = folder / ATTACHED / f"{name}.json"
@@ -246,7 +246,7 @@ class RunStore:
         if comparison.projection is None:
             raise InputError("There is no map to add", received=f"run {run.id}")
         with locked(self.root), storage_errors(self.root):
-            folder = self._folder(run.id)
+            folder = self.folder_of(run.id)
             meta = read_record(folder)
             stored = read_comparison(folder, meta)
             _require_same(run, stored)
@@ -295,7 +295,7 @@ class RunStore:
         def described(about: About) -> About:
             if seen is None:
                 return dataclasses.replace(about, **changes)
-            now = dataclasses.replace(about, name=read_summary(self._folder(run_id)).name)
+            now = dataclasses.replace(about, name=read_summary(self.folder_of(run_id)).name)
             return dataclasses.replace(about, **merged(changes, seen, now))
 
         return self._change_about(run_id, described)
@@ -320,7 +320,7 @@ class RunStore:
             The disk refuses.
         """
         with locked(self.root), storage_errors(self.root):
-            trash.discard(self.root, self._folder(run_id).name)
+            trash.discard(self.root, self.folder_of(run_id).name)
 
     def deleted(self) -> Deleted:
         """Return the content of the trash, the latest first; a damaged entry is marked and hides no other."""
@@ -391,7 +391,7 @@ class RunStore:
         """
         from mauve_core.store import archive
 
-        folder, target = self._folder(run_id), archive.archive_path(run_id, Path(path))
+        folder, target = self.folder_of(run_id), archive.archive_path(run_id, Path(path))
         archive.write_archive(folder, target, ratings=ratings, documents=documents)
         return target
 
@@ -435,7 +435,7 @@ class RunStore:
     def _change_about(self, run_id: str, change: Callable[[About], About]) -> RunSummary:
         """Change a run's description; a lock keeps others out between reading and writing it."""
         with locked(self.root):
-            folder = self._folder(run_id)
+            folder = self.folder_of(run_id)
             write_about(folder, change(about_run(folder)))
             return read_summary(folder)
 
@@ -451,7 +451,8 @@ class RunStore:
             warnings.warn(f"{error} The run was stored as {beside.name}; the earlier one was kept", stacklevel=3)
             return beside
 
-    def _folder(self, run_id: str) -> Path:
+    def folder_of(self, run_id: str) -> Path:
+        """Return the folder of a run; InputError if no run has that id."""
         folder = self.root / run_id if is_id(run_id) else None
         if folder is None or not (folder / COMPARISON).exists():
             known = sorted(folder_fingerprints(self.root))

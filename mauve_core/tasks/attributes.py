@@ -10,6 +10,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.experiments.attributes_over_k import (
     SPLITS,
     AttributeTable,
@@ -21,7 +22,6 @@ from mauve_core.experiments.attributes_over_k import (
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import RunTask, Splits
-from mauve_core.tasks.comparison import TextFile
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,9 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json, marks
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
-from mauve_core.corpus.reading import absolute
+from mauve_core.corpus.reading import Located
 from mauve_core.store import ID_PATTERN, Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount
-
-
-@dataclass(frozen=True)
-class Located:
-    """Marks a field that holds a path on this machine, which ``absolute`` makes independent of the working folder."""
-
-    absolute: Callable[[str], str]
-
 
 Result = TypeVar("Result")
 
@@ -38,8 +30,6 @@ def unheeded(run: Run) -> None:
     """Do nothing when a run is stored."""
 
 
-FilePath = Annotated[str, Located(absolute)]
-"""A file, folder, pattern or data set that :func:`mauve_core.corpus.read_table` reads, or a file of features."""
 Splits = Annotated[int, Within(1, 100)]
 
 SAVING = "Saving the result"

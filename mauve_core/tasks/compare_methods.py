@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from mauve_core.base.choices import METHOD_SEEDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
+from mauve_core.corpus.reading import Located
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.experiments.methods import PRESETS, MethodTable, Models, methods_run, parse_method, stored_methods
-from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.table import ATTACHMENT
 from mauve_core.store import Run
 from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.base import Located, RunTask
+from mauve_core.tasks.base import RunTask
 
 
 def _absolute(model: str) -> str:
@@ -40,7 +41,7 @@ class CompareMethodsTask(RunTask):
     attachment: ClassVar[str] = ATTACHMENT
 
     methods: tuple[str, ...] = tuple(method.spec for method in PRESETS["divergences"])
-    seeds: Annotated[int, Within(1, 100)] = SEEDS
+    seeds: Annotated[int, Within(1, 100)] = METHOD_SEEDS
     permutations: Annotated[int, Within(0, 1_000_000)] = 0
     human_model: Model | None = None
     candidate_model: Model | None = None

@@ -2,178 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
-from mauve_core.corpus import Corpus, Table, corpus_from_table, read_corpus, read_table
-from mauve_core.corpus.by_source import split_by
-from mauve_core.corpus.data_sets import names_data_set
-from mauve_core.corpus.delimited import Quoting
+from mauve_core.corpus import Corpus
 from mauve_core.corpus.equalizing import drawn, equal_draws
-from mauve_core.corpus.fields import SeveralTextsError, choose_fields, names_reference
-from mauve_core.corpus.kinds import TEXT, kind_at
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
-from mauve_core.corpus.reading import is_pattern
-from mauve_core.corpus.streams import refusals
+from mauve_core.corpus.text_files import Tables, TextFile, look_at
 from mauve_core.encoders.external_features import features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.result import Source
 from mauve_core.store import Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings_in_words
-from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
+from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.draw_map import with_map
 
 READING = "Reading files"
 SAVING = "Saving the run"
-
-
-Tables = dict[tuple[str, Quoting | None], Table]
-"""Files that were read, by path and quoting."""
-
-
-@dataclass(frozen=True)
-class TextFile:
-    """One side's file.
-
-    Attributes
-    ----------
-    path : str
-        A file or folder that :func:`mauve_core.corpus.read_corpus` reads.
-    text_field, prompt_field, id_field : str or None
-        None guesses.
-    metadata_fields : tuple of str or None
-        None keeps every other field with plain values.
-    features : str or None
-        A .npy file with one row per text that is kept; None encodes the texts.
-    by, source : str or None
-        The field that names the source of each row, and the value whose rows are read; None reads every row.
-    quoting : {"none"} or None
-        As for :func:`mauve_core.corpus.read_corpus`.
-    generation : str or None
-        The only generation to read; None reads all.
-    """
-
-    path: FilePath
-    text_field: str | None = None
-    prompt_field: str | None = None
-    id_field: str | None = None
-    metadata_fields: tuple[str, ...] | None = None
-    features: FilePath | None = None
-    by: str | None = None
-    source: str | None = None
-    quoting: Quoting | None = None
-    generation: str | None = None
-
-    def __post_init__(self) -> None:
-        if (self.by is None) != (self.source is None):
-            raise InputError("A field that names sources and the source to read must be given together")
-
-    @property
-    def read_as(self) -> tuple[str, Quoting | None]:
-        """Return what decides how the file's rows are read."""
-        return self.path, self.quoting
-
-    def read(
-        self,
-        name: str,
-        tables: Tables | None = None,
-        progress: Progress = silent,
-        *,
-        reference: bool | None = None,
-    ) -> Corpus:
-        """Read the corpus; InputError and progress as in ``read_corpus`` and ``split_by``.
-
-        ``tables`` has what was read before (:func:`look_at`), and keeps what is read of files that hold several
-        sources, so that each is read once. If the file has a field of reference texts beside one of a model,
-        ``reference`` says which is read; None refuses both.
-        """
-        tables = {} if tables is None else tables
-        if self.by is not None and self.source is not None:
-            if self.read_as not in tables:
-                tables[self.read_as] = read_table(self.path, self.quoting)
-            parts = split_by(
-                tables[self.read_as],
-                self.by,
-                only=[self.source],
-                text_field=self.text_field,
-                prompt_field=self.prompt_field,
-                id_field=self.id_field,
-                metadata_fields=self.metadata_fields,
-                generation=self.generation,
-            )
-            return replace(parts[self.source], name=name)
-        how: dict[str, Any] = {
-            "name": name,
-            "prompt_field": self.prompt_field,
-            "id_field": self.id_field,
-            "metadata_fields": self.metadata_fields,
-            "generation": self.generation,
-        }
-
-        def read(text_field: str | None) -> Corpus:
-            if self.read_as in tables:
-                return corpus_from_table(tables[self.read_as], text_field=text_field, **how)
-            return read_corpus(self.path, text_field=text_field, quoting=self.quoting, progress=progress, **how)
-
-        try:
-            return read(self.text_field)
-        except SeveralTextsError as error:
-            own = [field for field in error.fields if names_reference(field) is reference]
-            if len(own) != 1:
-                raise
-            corpus = read(own[0])
-        why = f"the only one {'with' if reference else 'without'} a name of reference texts"
-        return replace(corpus, notes=(f"Text was read from the field {own[0]!r}, guessed as {why}.", *corpus.notes))
-
-
-def look_at(files: Iterable[TextFile]) -> Tables:
-    """Look for every file, then for the fields of those that hold texts, before libraries are loaded for the work.
-
-    Returns
-    -------
-    dict of (str, str or None) to Table
-        By path and quoting, of files of texts; for :meth:`TextFile.read`.
-
-    Raises
-    ------
-    InputError
-        A file is missing or cannot be read, or a field is missing or cannot be guessed.
-    """
-    files, tables = list(files), Tables()
-    for file in files:
-        require_there(file.path)
-    for file in files:
-        if file.by is None and kind_at(file.path, file.text_field).name == TEXT:
-            if file.read_as not in tables:
-                tables[file.read_as] = read_table(file.path, file.quoting)
-            with suppress(SeveralTextsError):  # the side decides, when the file is read
-                choose_fields(
-                    tables[file.read_as], file.text_field, file.prompt_field, file.id_field, file.metadata_fields
-                )
-    return tables
-
-
-def require_there(path: str) -> None:
-    """Raise InputError unless there is a file or folder of that name; of patterns and data sets, reading tells."""
-    if names_data_set(path) or is_pattern(Path(path)):
-        return
-    with refusals(Path(path)):
-        if not Path(path).exists():
-            raise InputError(f"{path} does not exist", todo="Check the name and the folder")
 
 
 @dataclass(frozen=True)
@@ -367,6 +223,8 @@ def compare_and_store(
 
 def _completed(run: Run, config: CompareConfig, stored: Stored, progress: Progress) -> Run:
     """Say that the run is stored, and add what pages need first and its map."""
+    from mauve_core.analysis.precomputed import derive  # imports pandas and SciPy, which a refused task does not need
+
     stored(run)
     derive(run, progress)
     return with_map(run, progress) if config.projection else run

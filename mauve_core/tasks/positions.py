@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
+from mauve_core.base.choices import POSITION_TEXTS
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
@@ -14,7 +15,6 @@ from mauve_core.encoders.catalogue import names_files
 from mauve_core.experiments.encoders import parse_encoder, usual_encoders
 from mauve_core.experiments.encoders.positions import (
     ATTACHMENT,
-    TEXTS,
     PositionTable,
     positions_run,
     stored_positions,
@@ -46,7 +46,7 @@ class PositionsTask(RunTask):
     attachment: ClassVar[str] = ATTACHMENT
 
     encoders: tuple[NotBlank, ...] | None = None
-    texts: Annotated[int, Within(2 * MIN_TEXTS, 1_000_000)] = TEXTS
+    texts: Annotated[int, Within(2 * MIN_TEXTS, 1_000_000)] = POSITION_TEXTS
     device: NotBlank = "auto"
 
     def __post_init__(self) -> None:

@@ -28,6 +28,7 @@ from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.base.validation import NotBlank, Within
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import GENERATION
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.decoding.files import written_once
 from mauve_core.decoding.served import DECODERS_OF_SERVERS, ServerOptions, notes_on_file, require_expressible
@@ -36,7 +37,7 @@ from mauve_core.encoders.models import LoadedModel, load_model, load_tokenizer
 from mauve_core.store import Run, run_id
 from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
-from mauve_core.tasks.comparison import TextFile, compare_and_store
+from mauve_core.tasks.comparison import compare_and_store
 from mauve_core.tasks.study_texts import FINISH_REASON, cut_answers, cut_texts
 
 ADVERSARIAL = "adversarial"

@@ -11,7 +11,8 @@ from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.scoring.gate import BASELINE, CANDIDATE, GateRule
+from mauve_core.scoring.gate import BASELINE, CANDIDATE
+from mauve_core.scoring.gate_rule import GateRule
 from mauve_core.scoring.result import Partition
 from tests.synthetic import make_comparison_inputs
 

@@ -42,7 +42,7 @@ def test_the_encoders_on_this_machine_are_offered_and_start_as_one_job(
 ) -> None:
     monkeypatch.setattr(encoder_request.PACKAGED["minilm"].__class__, "locate", lambda self: Path(__file__))
     app = open_page(VIEW, vary="encoders")
-    assert tuple(chosen(app).value) == encoder_request.USUAL
+    assert tuple(chosen(app).value) == encoder_request.USUAL_ENCODERS
     chosen(app).set_value(["minilm", "smollm2-135m:layer=3"]).run()
     app.button(key="encoders_start").click().run()
     assert not app.exception

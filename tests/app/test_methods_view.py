@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.views.methods.method_table import shown_scores
 from mauve_core.__main__ import main
+from mauve_core.base.choices import METHOD_SEEDS
 from mauve_core.base.formatting import with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods import (
@@ -22,7 +23,6 @@ from mauve_core.experiments.methods import (
     MethodTable,
     stored_methods,
 )
-from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.ranks import MARK
 from mauve_core.figures.methods import leaderboard_decimals, score_labels
 from mauve_core.numerics.divergences.generators import GENERATORS
@@ -98,7 +98,7 @@ def test_one_candidate_has_no_ranking_and_no_agreement(
 def test_the_usual_ones_are_started_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     start(app)
-    assert started == [("methods", CompareMethodsTask(run.id, CompareMethodsTask.methods, SEEDS))]
+    assert started == [("methods", CompareMethodsTask(run.id, CompareMethodsTask.methods, METHOD_SEEDS))]
 
 
 def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -116,7 +116,7 @@ def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, 
     found(app.button, "methods_add").click().run()
     start(app)
     wanted = (Method(), Method("kmeans", "chi2", "mid", "good-turing"), Method("knn", "chi2", scale=7.5))
-    assert started == [("methods", CompareMethodsTask(run.id, tuple(method.spec for method in wanted), SEEDS))]
+    assert started == [("methods", CompareMethodsTask(run.id, tuple(method.spec for method in wanted), METHOD_SEEDS))]
 
 
 @pytest.mark.usefixtures("run")

@@ -16,11 +16,11 @@ from streamlit.testing.v1 import AppTest
 from mauve_app import item_uploads
 from mauve_app.caching.side_sizes import side_size
 from mauve_core.base.config import EncoderConfig
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.images import kind as images
 from mauve_core.images.encoding import ImageEncoder
 from mauve_core.molecules import kind as molecules
-from mauve_core.tasks.comparison import TextFile
 from tests.app.pages import said
 from tests.app.test_new_run_view import VIEW, jsonl, key_of, markdown, start_button, upload
 from tests.images.made import draw_images, draw_stripes

@@ -13,9 +13,10 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.corpus import corpus_from_texts, read_corpus
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
+from mauve_core.tasks.comparison import ComparisonTask
 from tests.synthetic import make_comparison_inputs
 
 BAD = os.fsdecode(b"n\xe4me")

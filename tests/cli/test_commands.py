@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.base.choices import ESTIMATOR_NAMES, MEASURE_NAMES, MEASURES_OVER_K, PRESET_NAMES, SUMMARY_NAMES
 from mauve_core.cli.commands import COMMANDS, add_commands
 from mauve_core.cli.parser import Commands, Parser
 
@@ -75,7 +76,17 @@ def test_help_of_all_and_of_one_command(capsys: pytest.CaptureFixture[str]) -> N
     assert "Did you mean help?" in capsys.readouterr().err
 
 
-SLOW = {"torch", "transformers", "numba", "sklearn", "streamlit"}
+def test_what_is_announced_is_there() -> None:
+    from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES
+    from mauve_core.experiments.text_measures import MEASURES
+    from mauve_core.experiments.text_measures.over_neighbours import OVER_K
+
+    known = MEASURES, OVER_K, ESTIMATORS, SUMMARIES, PRESETS
+    names = (MEASURE_NAMES, MEASURES_OVER_K, ESTIMATOR_NAMES, SUMMARY_NAMES, PRESET_NAMES)
+    assert tuple(map(tuple, known)) == names
+
+
+SLOW = {"torch", "transformers", "numba", "sklearn", "streamlit", "scipy", "pandas", "pyarrow", "plotly"}
 """Libraries that take longer to import than a wrong command may take."""
 
 
@@ -93,7 +104,16 @@ SLOW = {"torch", "transformers", "numba", "sklearn", "streamlit"}
         ("study --human nowhere.jsonl --model x --decoder greedy --name r --device cuda", "nowhere.jsonl"),
         ("generate --model x --prompts nowhere.jsonl --decoder greedy --out o --device cuda", "nowhere.jsonl"),
         ("generate --model x --prompts a.jsonl --decoder psychic --out o", "psychic"),
+        ("shard-run 1/2 --human a.parquet --model m=nowhere.parquet --work w", "nowhere.parquet"),
         ("encoders some-run --device gpu", "'gpu'"),
+        ("explain no-such-run", "no-such-run"),
+        ("sweep no-such-run --over k", "no-such-run"),
+        ("methods no-such-run --preset iclr", "no-such-run"),
+        ("measure no-such-run", "no-such-run"),
+        ("clusters no-such-run", "no-such-run"),
+        ("runs again no-such-run --k 3", "no-such-run"),
+        ("ratings import no-such-run a.jsonl", "no-such-run"),
+        ("jobs log no-such-job", "no-such-job"),
         ("report no-such-run", "no-such-run"),
         ("probe no-such-run --perturbatio x", "--perturbation"),
         ("ratings rank nowhere.csv", "nowhere.csv"),
@@ -101,6 +121,7 @@ SLOW = {"torch", "transformers", "numba", "sklearn", "streamlit"}
 )
 def test_a_wrong_command_is_refused_before_slow_libraries_are_imported(command: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"text": "A long enough sentence."}\n' * 3)
+    (tmp_path / "a.parquet").touch()
     script = (
         "import sys\nfrom mauve_core.__main__ import main\n"
         f"assert main(sys.argv[1:]) == 2\nprint(sorted({SLOW!r} & set(sys.modules)))"

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.cli import gating
 from mauve_core.reporting.gate_summary import UNFINISHED
 from tests.files_on_disk import write_study
 from tests.tiny_models import make_gpt2
@@ -109,7 +108,7 @@ def test_options_that_cannot_be_used(folder, capsys, change, told):
 
 
 def test_a_fault_is_told_from_a_fail(folder, capsys, monkeypatch):
-    monkeypatch.setattr(gating, "run_gate", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr("mauve_core.analysis.gate.run_gate", lambda *_, **__: 1 // 0)
     assert main(arguments(*FAILS, "--junit", "a.xml")) == 1
     told = capsys.readouterr()
     assert told.out == ""
@@ -123,7 +122,7 @@ def test_a_gate_that_is_stopped_leaves_no_result_of_an_earlier_one(folder, monke
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(gating, "run_gate", stopped)
+    monkeypatch.setattr("mauve_core.analysis.gate.run_gate", stopped)
     assert main(arguments(*PASSES, "--junit", "a.xml", "--markdown", "a.md")) == 130
     assert outcome("a.xml") == "error"
     assert UNFINISHED in Path("a.md").read_text()

@@ -13,8 +13,7 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.cli.outputs import schema_of, shape_of
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import ATTACHMENT
-from mauve_core.shards.compare import plan_of
-from mauve_core.shards.plan import Work
+from mauve_core.shards.plan import Work, plan_of
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.over_shards import store_sample

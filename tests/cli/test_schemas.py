@@ -19,8 +19,7 @@ from jsonschema import Draft202012Validator
 from mauve_core.__main__ import build_parser, main
 from mauve_core.base.config import ScoreConfig
 from mauve_core.cli.outputs import FIELD, SHAPES, schema_of, shape_of, without_descriptions
-from mauve_core.shards.compare import plan_of
-from mauve_core.shards.plan import Work
+from mauve_core.shards.plan import Work, plan_of
 from tests.cli.test_ratings import rate
 from tests.files_on_disk import write_study
 from tests.job_folders import job

@@ -8,7 +8,7 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits, read_corpus, read_table
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.corpus.text_files import TextFile
 
 
 def read(folder: Path, content: str, name: str = "a.tsv", quoting: str | None = None) -> tuple[list[list[str]], str]:

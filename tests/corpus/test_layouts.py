@@ -15,8 +15,8 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.corpus import corpus_from_texts, read_corpus
 from mauve_core.corpus.looks import ID, look_like_ids
 from mauve_core.corpus.reading import read_table
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.decoding import read_prompts
-from mauve_core.tasks.comparison import TextFile
 from tests.layouts import LAYOUTS, MESSAGE, Layout, N, chat_completion, other, prompt, text
 
 READ = {name: layout for name, layout in LAYOUTS.items() if layout.text}

@@ -16,7 +16,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.cli.standard_input import file_of, files_of
 from mauve_core.corpus import read_corpus, read_table
 from mauve_core.corpus.reading import absolute
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.corpus.text_files import TextFile
 from tests.layouts import N, text
 
 

@@ -16,7 +16,7 @@ from mauve_core.cli.gate_settings import apply_settings
 from mauve_core.cli.gating import EXIT_CODES
 from mauve_core.cli.parser import Commands, Parser
 from mauve_core.reporting.gate_summary import LABELS
-from mauve_core.scoring.gate import RULE, SMALLEST_EFFECTS
+from mauve_core.scoring.gate_rule import RULE, SMALLEST_EFFECTS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
 

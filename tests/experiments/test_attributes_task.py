@@ -103,11 +103,11 @@ def test_the_runs_own_k_and_its_neighbours_by_doubling(run: Run, table: Attribut
     assert table.ks == usual_ks(run) == (2, 4, 8, 16, 32, 64)
     assert table.settings["own_k"] == own
     assert [row.k for row in table.lines["topic", "category"]] == list(table.ks)
-    assert (table.settings["seeds"], table.settings["splits"]) == (SEEDS, held_out.SPLITS)
+    assert (table.settings["seeds"], table.settings["splits"]) == (SEEDS, held_out.ATTRIBUTE_SPLITS)
     scores = line(table, "topic")[own].scores
-    assert len(scores["accuracy"].values) == SEEDS * held_out.SPLITS
+    assert len(scores["accuracy"].values) == SEEDS * held_out.ATTRIBUTE_SPLITS
     assert len(scores["ami"].values) == SEEDS
-    assert len(scores["baseline"].values) == held_out.SPLITS
+    assert len(scores["baseline"].values) == held_out.ATTRIBUTE_SPLITS
 
 
 def test_at_the_own_k_the_partitions_are_the_stored_ones(run: Run, table: AttributeTable, no_clustering: None) -> None:

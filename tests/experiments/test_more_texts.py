@@ -22,9 +22,8 @@ from mauve_core.experiments.clusters_over_shards import (
 )
 from mauve_core.experiments.more_texts import find_work, may_have_more
 from mauve_core.experiments.over_shards import stored_over_shards
-from mauve_core.shards.compare import plan_of
 from mauve_core.shards.keepsakes import RANDOM
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.reading import texts_of_cluster
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.whereabouts import FOLDER, MOST_BYTES, Note, notes_of, notes_path, take_note

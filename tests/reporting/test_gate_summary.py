@@ -24,7 +24,7 @@ from mauve_core.reporting.gate_summary import (
     to_markdown,
     to_terminal,
 )
-from mauve_core.scoring.gate import RULE, GateTest
+from mauve_core.scoring.gate_rule import RULE, GateTest
 from tests.payloads import PAYLOADS
 
 PINGS = "@octocat @org/team #12 org/repo#12 GH-12 https://example.org/x www.example.org :smile: ` `` ```"

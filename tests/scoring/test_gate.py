@@ -17,18 +17,13 @@ from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.scoring.gate import (
     BASELINE,
     CANDIDATE,
-    MEASURE,
-    POWER,
-    SMALLEST_EFFECTS,
-    GateRule,
     GateSides,
-    GateTest,
     enough_texts,
     equal_rows,
     gate_tests,
     jackknife_groups,
-    verdict_of,
 )
+from mauve_core.scoring.gate_rule import MEASURE, POWER, SMALLEST_EFFECTS, GateRule, GateTest, verdict_of
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 

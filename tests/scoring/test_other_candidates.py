@@ -15,7 +15,7 @@ from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.scoring import compare as comparing
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
-from mauve_core.shards.compare import plan_of
+from mauve_core.shards.plan import plan_of
 from tests.sharded import SCORE, carried_out, written_features
 from tests.synthetic import make_side
 

@@ -15,7 +15,7 @@ from mauve_core.base.summaries import LINE, MOST_LINES, short, summary
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders.features import Features
 from mauve_core.scoring.compute_mauve import MauveResult
-from mauve_core.scoring.gate import GateTest
+from mauve_core.scoring.gate_rule import GateTest
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.spread import Estimate
 from mauve_core.store import Run

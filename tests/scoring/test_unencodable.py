@@ -14,10 +14,11 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.corpus.entries import UNENCODABLE
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.sides import encode_sides
 from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
+from mauve_core.tasks.comparison import ComparisonTask
 
 WORDS = [f"word{number}" for number in range(12)]
 N = 24

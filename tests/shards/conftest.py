@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.shards.compare import plan_of
-from mauve_core.shards.plan import Plan
+from mauve_core.shards.plan import Plan, plan_of
 from tests.sharded import SCORE, MadeUp, made_sides, made_texts, written_features, written_texts
 from tests.word_files import by_topic
 

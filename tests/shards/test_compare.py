@@ -24,9 +24,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compare import compare
 from mauve_core.shards import clustering, partitioning
-from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
+from mauve_core.shards.compare import compare_shards, encode_tasks
 from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.tasks import Task, remaining
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features

@@ -20,13 +20,13 @@ from mauve_core.base.errors import InputError
 from mauve_core.shards import estimate as estimating
 from mauve_core.shards import sizes
 from mauve_core.shards.checking import require_readable
-from mauve_core.shards.compare import encode_tasks, plan_of
+from mauve_core.shards.compare import encode_tasks
 from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Done
 from mauve_core.shards.estimate import Estimate, estimate, require_room, spread
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
 from mauve_core.shards.failures import ShardError
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.sizes import rows_of, sizes_of
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.timing import read_sample

@@ -21,10 +21,10 @@ from mauve_core.encoders.tokenizing import NoFeaturesError
 from mauve_core.numerics.kmeans.clustering import too_few
 from mauve_core.shards import checking, encoding, failures, sizes
 from mauve_core.shards.checking import require_enough_rows
-from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
+from mauve_core.shards.compare import compare_shards, encode_tasks
 from mauve_core.shards.engines import engine_for
 from mauve_core.shards.failures import REPAIR, Failures, ShardError
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.sizes import lines_until
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.texts import Named

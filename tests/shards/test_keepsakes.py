@@ -23,10 +23,10 @@ from mauve_core.corpus.text_properties import stop_words
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.shards.clustering import centers_path, coordinates_path, labels_path, read_state
 from mauve_core.shards.collecting import KeptCluster, KeptSide, design_effects, kept_clusters
-from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
+from mauve_core.shards.compare import compare_shards, encode_tasks
 from mauve_core.shards.drawing import mixed
 from mauve_core.shards.keepsakes import MOST_CHARACTERS, NEAREST, RANDOM, Rows
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.tasks import remaining
 from mauve_core.shards.texts import Named, Tally, digests_of, texts_at, texts_of
 from mauve_core.shards.wording import propose, proposed, total_path

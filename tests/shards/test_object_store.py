@@ -14,9 +14,9 @@ from pyarrow import fs
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards.compare import encode_tasks, plan_of
+from mauve_core.shards.compare import encode_tasks
 from mauve_core.shards.places import list_shards, opened_shard
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.tasks import remaining
 from tests.sharded import SCORE, Inline, carried_out, made_texts, written_features, written_texts
 from tests.sharded import made_sides as made_features

@@ -16,10 +16,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.shards import reading
 from mauve_core.shards.clustering import labels_path
 from mauve_core.shards.collecting import kept_clusters
-from mauve_core.shards.compare import plan_of
 from mauve_core.shards.drawing import mixed
 from mauve_core.shards.keepsakes import RANDOM
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.reading import chosen_clusters, rows_of_cluster, texts_of_cluster
 from mauve_core.shards.texts import digests_of
 from tests.sharded import SCORE, carried_out, made_texts, written_texts

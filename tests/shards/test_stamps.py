@@ -12,8 +12,8 @@ from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
-from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.stamps import Stamp, require_unchanged, stamps_of
 from mauve_core.shards.tasks import carry_out

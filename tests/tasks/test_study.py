@@ -14,13 +14,13 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.errors import InputError
 from mauve_core.cli import studying
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.indicators import run_indicators
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.jobs import queue
 from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.registry import read_task
 from mauve_core.tasks.study import StudyTask, resolve_decoders
 from mauve_core.tasks.study_texts import cut_texts

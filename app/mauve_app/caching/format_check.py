@@ -15,7 +15,7 @@ from mauve_core.analysis.preflight import Preflight, preflight
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import Change
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.corpus.text_files import TextFile
 
 Files = tuple[tuple[str, TextFile], ...]
 """Name and file of each source, the human side first."""

@@ -8,11 +8,11 @@ import streamlit as st
 
 from mauve_app.item_uploads import items, kind_in
 from mauve_core.base.config import EncoderConfig
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.precision import choose_precision
 from mauve_core.tasks.amounts import SideSize
-from mauve_core.tasks.comparison import TextFile
 
 
 def side_size(file: TextFile, encoder: EncoderConfig) -> SideSize:

@@ -9,8 +9,8 @@ from mauve_app.components.markup import escaped
 from mauve_app.looks import Look, ReadFile
 from mauve_app.uploads import Upload
 from mauve_core.corpus.kinds import TEXT, Kind, kind_of
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.tasks.comparison import TextFile
 
 AS_TEXTS = "(read texts)"
 """Option of a table that holds other items, too."""

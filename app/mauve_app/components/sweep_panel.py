@@ -16,11 +16,11 @@ from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import ChartOrTable, State
+from mauve_core.base.choices import METHOD_SEEDS
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE
 from mauve_core.experiments.methods import ESTIMATORS
-from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.sweeps import (
     ESTIMATOR_AXES,
     EVERY_AXIS,
@@ -310,7 +310,7 @@ def _form(run: Run, axis: Axis, sweep: Sweep | EstimatorSweep | None) -> None:
             help="Comma-separated numbers. " + said(_VALUES_HELP.get(axis, "")),
         )
     parameter = _parameter(axis)
-    own = run.comparison.config.score.seeds if parameter is None else SEEDS
+    own = run.comparison.config.score.seeds if parameter is None else METHOD_SEEDS
     count = seeds.number_input(
         "Seeds",
         1,

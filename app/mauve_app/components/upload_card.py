@@ -16,7 +16,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.by_source import Sources, names_of, reference_among
 from mauve_core.corpus.kinds import require_words
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.corpus.text_files import TextFile
 
 ONE_SOURCE = "(one source)"
 

@@ -11,6 +11,7 @@ from mauve_core.analysis.findings.finding import Finding, More, find, masks
 from mauve_core.analysis.findings.held_equal import held_equal
 from mauve_core.analysis.findings.sides import Sides, kind_and_measured
 from mauve_core.analysis.precomputed import cached, run_cluster_names
+from mauve_core.base.choices import FDR
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
@@ -19,9 +20,6 @@ from mauve_core.corpus.kinds import Kind, kind_of
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
-
-Q = 0.05
-"""Expected share of false findings, at most, unless another is chosen."""
 
 STATEMENTS = 4
 """Raised with every change of what is looked for: stored findings of others are found anew."""
@@ -66,7 +64,7 @@ def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
 
 
 def findings_between(
-    reference: Corpus, candidate: Corpus, q: float = Q, seed: int = 0, more: More | None = None
+    reference: Corpus, candidate: Corpus, q: float = FDR, seed: int = 0, more: More | None = None
 ) -> tuple[Finding, ...]:
     """Find what texts have more or less of than others, without features: topics and the gap are left out.
 
@@ -109,7 +107,7 @@ def _require_texts_of(more: More | None, kind: Kind) -> None:
 
 
 def run_findings(
-    run: Run, candidate: str, q: float = Q, reference: str = HUMAN, more: More | None = None
+    run: Run, candidate: str, q: float = FDR, reference: str = HUMAN, more: More | None = None
 ) -> tuple[Finding, ...]:
     """Find what a candidate of a run has more or less of than the reference; see :func:`find` for parameters.
 
@@ -121,7 +119,7 @@ def run_findings(
     InputError
         As :func:`find` and :func:`sides_of`; ``more`` is given for items that are no texts.
     """
-    if q != Q or more is not None:
+    if q != FDR or more is not None:
         return _find(run, candidate, q, reference, more)
     comparison = run.comparison
     comparison.candidate(candidate)

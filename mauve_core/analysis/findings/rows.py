@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.findings.of_run import Q, run_findings
+from mauve_core.analysis.findings.of_run import run_findings
+from mauve_core.base.choices import FDR
 from mauve_core.base.config import HUMAN
 from mauve_core.base.validation import Count, Share, Within
 from mauve_core.corpus import Corpus
@@ -119,7 +120,7 @@ def as_row(corpora: Mapping[str, Corpus], finding: Finding) -> FindingJson:
     }
 
 
-def findings_frame(run: Run, candidate: str | None = None, *, q: float = Q, reference: str = HUMAN) -> pd.DataFrame:
+def findings_frame(run: Run, candidate: str | None = None, *, q: float = FDR, reference: str = HUMAN) -> pd.DataFrame:
     """Return the findings about a candidate, a row for each, the largest difference first.
 
     Parameters

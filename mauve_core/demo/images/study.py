@@ -11,10 +11,11 @@ from mauve_core.base.errors import StorageError
 from mauve_core.base.files import digest_of_file, home
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.kinds import kind_of
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.demo.images.build import DATA, MANIFEST, write_archive
 from mauve_core.demo.images.digits import SPLITS, real_digits
 from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
+from mauve_core.tasks.comparison import ComparisonTask
 
 DEMO_RUN = "demo-images"
 KEPT = "demo-images"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mauve_core.analysis.attributes import Attribute, attributes, require_columns
+from mauve_core.base.choices import ALL_SIDES, ATTRIBUTE_SPLITS
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
@@ -25,12 +26,6 @@ from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
-
-ALL = "all"
-"""Value of ``source`` that means every side of the partition."""
-
-SPLITS = 10
-"""Default number of random halves."""
 
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
 """Default numbers of clusters, relative to the run's own."""
@@ -79,7 +74,7 @@ def attributes_run(
     *,
     source: str = HUMAN,
     candidate: str | None = None,
-    splits: int = SPLITS,
+    splits: int = ATTRIBUTE_SPLITS,
     others: OtherTexts | None = None,
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
@@ -145,9 +140,9 @@ def _sources(clustering: _Clustering, source: str) -> tuple[str, ...]:
     names = tuple(clustering.sizes)
     if source in names:
         return (source,)
-    if source == ALL:
+    if source == ALL_SIDES:
         return names
-    raise InputError("No such texts in this partition", allowed=", ".join((*names, ALL)), received=repr(source))
+    raise InputError("No such texts in this partition", allowed=", ".join((*names, ALL_SIDES)), received=repr(source))
 
 
 def _checked(clustering: _Clustering, ks: Sequence[int] | None) -> tuple[int, ...]:

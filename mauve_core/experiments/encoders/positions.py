@@ -17,6 +17,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.choices import POSITION_TEXTS
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
@@ -38,9 +39,6 @@ from mauve_core.store import Run
 
 ATTACHMENT = "positions"
 """Attachment name of the table."""
-
-TEXTS = 512
-"""Default number of human texts that are read."""
 
 _Array = NDArray[np.float32]
 
@@ -118,7 +116,7 @@ def positions_run(
     run: Run,
     encoders: Sequence[EncoderConfig],
     *,
-    texts: int = TEXTS,
+    texts: int = POSITION_TEXTS,
     feature_store: FeatureStore | None = None,
     device: str = "auto",
     progress: Progress = silent,

@@ -15,14 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig
+from mauve_core.base.choices import USUAL_ENCODERS
+from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.corpus.kinds import Kind
 from mauve_core.encoders.catalogue import PACKAGED, has_no_tokenizer
-
-USUAL = (DEFAULT_MODEL, f"{DEFAULT_MODEL}:pooling=mean", f"{DEFAULT_MODEL}:pooling=mean,layer=0", "minilm")
-"""Encoders that need no network if their packages are installed: last token, mean over tokens, word vectors, topics."""
 
 _DEFAULTS = EncoderConfig()
 _PARTS = tuple(item.name for item in dataclasses.fields(EncoderConfig))[1:]
@@ -82,13 +80,13 @@ def with_absolute_path(spec: str) -> str:
 def usual_encoders(kind: Kind | None = None) -> tuple[str, ...]:
     """Return those of :func:`offered_encoders` whose weights are on this machine; default: for texts."""
     if kind is None or kind.has_words:
-        return tuple(spec for spec in USUAL if PACKAGED[_split(spec)[0]].locate() is not None)
+        return tuple(spec for spec in USUAL_ENCODERS if PACKAGED[_split(spec)[0]].locate() is not None)
     return tuple(model.name for model in kind.offer.models() if model.ready)
 
 
 def offered_encoders(kind: Kind) -> tuple[str, ...]:
-    """Return the encoders to choose from for items of a kind: ``USUAL`` for texts, else all that have a line."""
-    return USUAL if kind.has_words else tuple(model.name for model in kind.offer.models())
+    """Return the encoders to choose from for items of a kind: ``USUAL_ENCODERS`` for texts, else all with a line."""
+    return USUAL_ENCODERS if kind.has_words else tuple(model.name for model in kind.offer.models())
 
 
 def encoder_titles(configs: Sequence[EncoderConfig | None]) -> tuple[str, ...]:

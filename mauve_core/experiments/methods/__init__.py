@@ -3,11 +3,10 @@
 methods_run(run, PRESETS["estimators"])
 """
 
+from mauve_core.base.choices import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS
 from mauve_core.experiments.methods.direct import Models
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.kinds import (
-    ABOUT_CORRECTIONS,
-    ABOUT_EXPECTATIONS,
     CORRECTIONS,
     ESTIMATORS,
     EXPECTATIONS,

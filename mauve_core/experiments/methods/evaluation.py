@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from mauve_core.base.choices import METHOD_SEEDS
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import asking_for_packages
@@ -45,9 +46,6 @@ SPREAD_STAGE = "Leaving out one group after another"
 TEST_STAGE = "Exchanging between the sides"
 """Progress stage of the permutation tests; counts methods."""
 
-SEEDS = 3
-"""Default number of seeds of a random estimator for which the run has no fits."""
-
 HALVES = 3
 """Random halves of the human side for human vs. human."""
 
@@ -56,7 +54,7 @@ def methods_run(
     run: Run,
     methods: Sequence[Method],
     *,
-    seeds: int = SEEDS,
+    seeds: int = METHOD_SEEDS,
     permutations: int = 0,
     models: Models | None = None,
     device: str = "cpu",
@@ -149,7 +147,7 @@ Scorer = Callable[[Method, str, Mapping[str, float]], tuple[MethodScore, tuple[s
 
 
 def scorer(
-    run: Run, *, seeds: int = SEEDS, feature_store: FeatureStore | None = None, progress: Progress = silent
+    run: Run, *, seeds: int = METHOD_SEEDS, feature_store: FeatureStore | None = None, progress: Progress = silent
 ) -> Scorer:
     """A function that scores one candidate by one method with other parameters of its estimator.
 

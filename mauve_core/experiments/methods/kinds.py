@@ -23,13 +23,6 @@ EXPECTATION_REASONS = {
 }
 """How the expectation bears on a ranking."""
 
-ABOUT_EXPECTATIONS = (
-    "union, the default, averages density ratios over both samples, so that no single ratio can dominate; the papers "
-    "average D(P || R) over the sample of Q and D(Q || R) over that of P (other; JMLR 2023, equations 24 to 29 and "
-    "46), and with the probabilities of two models each over its own sample (own; section 7.3.3)."
-)
-"""Which expectation is which, for people."""
-
 CORRECTIONS = {"none": "No correction", "bootstrap": "Bias-reduced"}
 """Corrections of the bias of counts; see ``numerics.resampling.bias_reduction``."""
 
@@ -41,13 +34,6 @@ CORRECTION_REASON = (
     "number of texts."
 )
 """How the correction bears on a ranking."""
-
-ABOUT_CORRECTIONS = (
-    "bootstrap takes the bootstrap's bias off both errors of the KL frontier, none below 0: the score then estimates "
-    "that of the sources on these bins, not that of so many texts; with summary=mauve, frontier-integral or mid, "
-    "without smoothing. It is not from the papers."
-)
-"""What the corrections do, for people."""
 
 OfRatios = Callable[[LogRatios, str, float, str], float]
 """Log ratios, generator, scale, expectation -> number."""

@@ -3,8 +3,9 @@
 probe_run(run, [parse_perturbation("drop-articles"), parse_perturbation("shuffle-words")])
 """
 
+from mauve_core.base.choices import PROBE_SPLITS as SPLITS
 from mauve_core.experiments.robustness.detection import Detection, about_test, detections, summary
-from mauve_core.experiments.robustness.experiment import PAPER, SPLITS, probe_run
+from mauve_core.experiments.robustness.experiment import PAPER, probe_run
 from mauve_core.experiments.robustness.positions import POSITIONS, positions_sentence
 from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeLine, ProbeTable, stored_probes
 

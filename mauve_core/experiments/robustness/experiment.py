@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.choices import PROBE_SPLITS
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb
@@ -41,8 +42,6 @@ from mauve_core.store.features import stored_features
 PAPER = tuple(map(parse_perturbation, PROBES))
 """The perturbations of ICLR 2023, section 6.2, besides the control."""
 
-SPLITS = 3
-
 BANDS = 10
 """Number of dose bands; texts are encoded band by band, so that other doses reuse stored features."""
 
@@ -55,7 +54,7 @@ def probe_run(
     *,
     source: str = HUMAN,
     rows: Sequence[int] | None = None,
-    splits: int = SPLITS,
+    splits: int = PROBE_SPLITS,
     seeds: int | None = None,
     device: str = "auto",
     encoder: ItemEncoder | None = None,

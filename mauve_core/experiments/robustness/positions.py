@@ -6,14 +6,14 @@ changes the score more than shuffling many more words before them, and errors th
 
 from __future__ import annotations
 
+from mauve_core.base.choices import POSITION_PROBES
 from mauve_core.base.formatting import as_percent, significant
 from mauve_core.corpus.kinds import parse_perturbation
 from mauve_core.corpus.perturbations import Perturbation
 from mauve_core.encoders.catalogue import LAST_TOKEN
 from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
 
-POSITIONS = tuple(map(parse_perturbation, ("shuffle-beginning", "shuffle-end")))
-"""The first 70% of the words shuffled, and the last 30%."""
+POSITIONS = tuple(map(parse_perturbation, POSITION_PROBES))
 
 POSITION_SCORE = "jensen-shannon"
 

@@ -1,10 +1,7 @@
 """Sweeps of a stored run: its candidates' scores over one setting, with a spread over seeds at each point."""
 
-from typing import Literal
-
+from mauve_core.base.choices import AXES, ESTIMATOR_AXES, EVERY_AXIS, Axis, EstimatorAxis, Over
 from mauve_core.experiments.sweeps.estimators import (
-    ESTIMATOR_AXES,
-    EstimatorAxis,
     EstimatorPoint,
     EstimatorSweep,
     estimator_sweep,
@@ -13,19 +10,12 @@ from mauve_core.experiments.sweeps.estimators import (
 )
 from mauve_core.experiments.sweeps.execution import sweep_run, usual_values
 from mauve_core.experiments.sweeps.sweep import (
-    AXES,
-    Over,
     Sweep,
     SweepPoint,
     attachment_name,
     require_axis,
     stored_sweep,
 )
-
-Axis = Literal[Over, EstimatorAxis]
-"""Every axis of a sweep."""
-
-EVERY_AXIS: tuple[Axis, ...] = (*AXES, *ESTIMATOR_AXES)
 
 __all__ = [
     "AXES",

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 import numpy as np
 
+from mauve_core.base.choices import ESTIMATOR_AXES, METHOD_SEEDS, EstimatorAxis
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
@@ -23,7 +24,7 @@ from mauve_core.base.validation import As, Settings
 from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.methods import ESTIMATORS, Method, MethodScore
-from mauve_core.experiments.methods.evaluation import SEEDS, STAGE, scorer
+from mauve_core.experiments.methods.evaluation import STAGE, scorer
 from mauve_core.experiments.methods.fitting import DRAWING
 from mauve_core.experiments.sweeps.request import numbers_within, whole_values
 from mauve_core.experiments.sweeps.sweep import attachment_name, require_positive
@@ -33,11 +34,6 @@ from mauve_core.numerics.ratios.knn import NEIGHBOURS
 from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 from mauve_core.store.features import stored_features
-
-EstimatorAxis = Literal["neighbors", "components", "bandwidth"]
-"""Nearest neighbors; principal components; the kernel's bandwidth as a multiple of the one chosen by log loss."""
-
-ESTIMATOR_AXES: tuple[EstimatorAxis, ...] = get_args(EstimatorAxis)
 
 PARAMETER: dict[EstimatorAxis, dict[str, str]] = {
     "neighbors": {"knn": "k"},
@@ -167,7 +163,7 @@ def estimator_sweep(
         No such axis, values out of range, fewer than 1 seed, features that were not kept, or no usable point. A
         single point that the features do not suit is left out with a note.
     """
-    axis, count = require_estimator_axis(over), SEEDS if seeds is None else seeds
+    axis, count = require_estimator_axis(over), METHOD_SEEDS if seeds is None else seeds
     wanted = _values(run, axis, usual_parameters(run, axis) if values is None else values, feature_store)
     score = scorer(run, seeds=count, feature_store=feature_store)
     names = [candidate.name for candidate in run.comparison.candidates]

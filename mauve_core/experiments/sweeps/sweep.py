@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
+from mauve_core.base.choices import AXES, Over
 from mauve_core.base.config import SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Count, RangedByName, Settings
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
-
-Over = Literal["length", "n", "k", "scale", "decoder"]
-"""The setting: tokens per text, texts per side, clusters, the constant c, or a decoder's parameter."""
-
-AXES: tuple[Over, ...] = get_args(Over)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.resampling.bootstrap import resampled_counts
 from mauve_core.numerics.threads import parallel_map, usable_cores
 
 RATE_STEPS = 8
@@ -288,6 +287,8 @@ class Draws:
         -------
         p, q : (B, seeds, k) int64 arrays
         """
+        from mauve_core.numerics.resampling.bootstrap import resampled_counts  # imports SciPy, which few callers need
+
         p, q = (
             np.stack([resampled_counts(own, k, weights) for own in labels], axis=1) for weights in self.weights(rate)
         )

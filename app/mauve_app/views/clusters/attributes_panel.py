@@ -24,12 +24,12 @@ from mauve_app.url.parameters import ChartOrTable, State
 from mauve_app.views.clusters import purity_list
 from mauve_core.base.config import HUMAN
 from mauve_core.corpus.kinds import kind_of
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
 from mauve_core.store import ATTACHED, Run
 from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.comparison import TextFile
 
 T = TypeVar("T")
 _Others = tuple[str | None, TextFile | None]

@@ -19,12 +19,12 @@ from mauve_app.views.decoders import decoder_picker
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.server_names import names_server
+from mauve_core.corpus.text_files import TextFile
 from mauve_core.decoding import GenerationSettings, parse_decoder
 from mauve_core.decoding.files import written_once
 from mauve_core.decoding.prompts import MAX_REPEATS
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
-from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"

@@ -17,9 +17,9 @@ from mauve_app.views.findings import both_sides, two_files
 from mauve_app.views.findings.wording import sentence
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.findings.finding import Finding, masks
-from mauve_core.analysis.findings.of_run import Q
 from mauve_core.analysis.findings.rows import findings_frame
 from mauve_core.analysis.text_search import Shown, TextSearch
+from mauve_core.base.choices import FDR
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import as_percent
@@ -106,7 +106,7 @@ def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
             said(
                 "Bars: 95% interval of the difference. Of the gap: how far the frontier integral falls if the "
                 "candidate's texts are weighted to have it as often, against the same weights on random texts; n.s.: "
-                f"no further. Expected share of false findings: at most {as_percent(Q)}. Click a row for its texts."
+                f"no further. Expected share of false findings: at most {as_percent(FDR)}. Click a row for its texts."
             )
             + more,
             width="stretch",

@@ -19,7 +19,7 @@ from mauve_core.analysis.findings.finding import Finding
 from mauve_core.analysis.findings.of_run import findings_between
 from mauve_core.base.errors import MauveLensError
 from mauve_core.corpus import Corpus
-from mauve_core.tasks.comparison import TextFile
+from mauve_core.corpus.text_files import TextFile
 
 SAMPLED = 3
 """Texts that are shown of the chosen finding."""

@@ -12,6 +12,7 @@ from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.components.saying import said
+from mauve_core.base.choices import METHOD_SEEDS
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.methods import (
     ABOUT_CORRECTIONS,
@@ -25,7 +26,6 @@ from mauve_core.experiments.methods import (
     MethodTable,
     parse_method,
 )
-from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 from mauve_core.store import Run
@@ -236,7 +236,7 @@ def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
             "Seeds",
             1,
             MAX_SEEDS,
-            _stored(settings, "seeds", 1, MAX_SEEDS, SEEDS),
+            _stored(settings, "seeds", 1, MAX_SEEDS, METHOD_SEEDS),
             key=f"methods_seeds_{suffix}",
             help="Number of seeds for estimators that draw at random. k-means uses the run's own.",
             width=160,
