@@ -16,6 +16,7 @@ import pytest
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.jobs import locks, queue
 from mauve_core.jobs.state import TASK, JobState, read_state
+from mauve_core.tasks import registry
 from mauve_core.tasks.comparison import ComparisonTask
 from tests.files_on_disk import make_task
 from tests.job_folders import job
@@ -62,7 +63,8 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]
 
     def both(name: str, first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
         reached, stuck, go_on = threading.Event(), threading.Event(), threading.Event()
-        real = getattr(queue, name)
+        module = next(each for each in (queue, registry) if hasattr(each, name))
+        real = getattr(module, name)
 
         def stopping(*given: Any, **named: Any) -> Any:
             found = real(*given, **named)
@@ -75,7 +77,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]
             stuck.set()
             go_on.wait(seconds)
 
-        monkeypatch.setattr(queue, name, stopping)
+        monkeypatch.setattr(module, name, stopping)
         monkeypatch.setattr("mauve_core.base.locks.time.sleep", waits)
         early, late = Asked(first), Asked(second, stuck.set)
         early.start()
