@@ -91,7 +91,7 @@ class Corpus:
     whole : Whole or None
         What was counted of all texts, if these were drawn from more; exclusions are those of all, too.
     source : str
-        Who wrote the texts by the word of the file, if that is no word for people; else empty.
+        Who wrote the texts, as the file names them; empty if it names people, several or nobody.
     """
 
     name: str

@@ -73,7 +73,7 @@ def test_every_run_has_a_card_with_its_facts(open_page: OpenPage, store: RunStor
     assert not app.exception
     assert set(cards(app)) == {"one", "two", "finer"}
     text = said(app)
-    assert "7 texts a side · features given" in text
+    assert "7 reference texts · features given" in text
     assert f"{AWKWARD}, b" in text
     assert ":gray-badge[draft]" in text
     assert "kept <i>for later</i>" in [element.value for element in app.text]

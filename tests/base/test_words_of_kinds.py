@@ -29,3 +29,17 @@ def test_names_and_quotations_stay() -> None:
         "human-text has more images than text, like “human texts”."
     )
     assert IMAGES.said("human-text") == "real-image"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "of_a_reference"),
+    [
+        ("one human text, nearer to human text", "one reference text, nearer to reference text"),
+        ("a good decoder lies where people do", "a good decoder lies where the reference does"),
+        ("Humans write what the model misses", "The reference has what the model misses"),
+        ("it says “human” more than people", "it says “human” more than the reference"),
+    ],
+)
+def test_a_reference_that_a_model_wrote_is_not_called_human(sentence: str, of_a_reference: str) -> None:
+    assert TEXTS.against("davinci").said(sentence) == of_a_reference
+    assert TEXTS.against("").said(sentence) == sentence

@@ -1,9 +1,8 @@
 // Asks the server now and then for a digest of its runs and jobs, and has the page drawn anew when it is another one
 // than the page was drawn with. It draws nothing itself.
 //
-// So has a page whose connection was lost and is back: a new session of the server, after a restart or a long break,
-// knows neither the page nor its URL, and Streamlit sends a link's press without it. So the URL's query string is part of
-// what every message from then on says.
+// It also has a page drawn anew whose connection was lost and is back. The server's session may be a new one, which does
+// not know the URL, and Streamlit sends a click on a link without it: every message from then on has the query string.
 //
 // From the server (data): seen (the digest that the page was drawn with), address, beat_ms. To it: changed (a trigger),
 // query (of the URL when the connection came back).

@@ -1,6 +1,6 @@
 """Updates from other tabs and programs: an open page polls now and then and reruns when something changed.
 
-A page whose connection was lost reruns once it is back, and tells its query string: the session may be a new one.
+A page whose connection was lost reruns once it is back and sends its query string: the session may be a new one.
 
 The browser polls a route of the app. A timed Streamlit fragment may interrupt a run of the page; the end of that run is
 then skipped, and elements that it removed stay on the page. Ratings and cached results are not tracked.

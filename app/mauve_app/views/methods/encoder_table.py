@@ -108,7 +108,7 @@ def _references(run: Run, table: EncoderTable, score: str) -> None:
     if not found:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header(said("Agreement with measures and people"), anchor=False)
+        st.header("Agreement with measures and ratings", anchor=False)
         st.space("stretch")
         charts.csv_button(
             lambda: figures.references_frame(found, table),

@@ -65,7 +65,7 @@ def facts(summary: RunSummary) -> str:
     when = f"{summary.created[:10]} {summary.created[11:16]} UTC"
     parts = [
         when,
-        f"{summary.n:,} {kind_of(summary.kind).words.items} a side",
+        f"{summary.n:,} reference {kind_of(summary.kind).words.items}",
         escaped(summary.made_by),
         file_size(summary.bytes),
         candidates,
