@@ -117,14 +117,15 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     demo.add_argument(
         "--rebuild",
         action="store_true",
-        help="first make what it compares anew: texts, features, measures and analyses (hours), or images (a quarter "
-        "of an hour)",
+        help="first make its files anew: texts, features and the finished run (hours), or images and theirs (half an "
+        "hour)",
     )
     demo.add_argument(
         "--rebuild-analyses",
         nargs="*",
         metavar="NAME",
-        help="first compute these analyses again: probes, methods, encoders ...; all of them (an hour) without a name",
+        help="first make the finished run anew from its texts and features (minutes), with these analyses computed "
+        "again: probes, methods, encoders ...",
     )
     add_output_options(demo)
     demo.set_defaults(run=_demo)
@@ -174,7 +175,7 @@ def _app(args: argparse.Namespace) -> int:
     shown = None if args.read_only is None else tuple(args.read_only)
     command = app_command(args.port, SharingOptions(args.host, tuple(args.name), args.without_sign_in, shown))
     if not args.no_demo and shown is None:
-        _prepare_if_possible(args)
+        _prepare_if_possible()
     write(f"MAUVE Lens on http://{args.host}:{args.port} (press Ctrl-C to stop)")
     os.chdir(command.folder)
     os.execve(command.arguments[0], command.arguments, command.environment)
@@ -216,30 +217,30 @@ def _images(args: argparse.Namespace) -> str:
 
 def _texts(args: argparse.Namespace) -> str:
     if args.rebuild:
-        from mauve_core.demo.demo_run import build_demo
+        from mauve_core.demo.demo_build import build_demo
 
         with results_only():
             build_demo(progress=progress_of(args))
     elif args.rebuild_analyses is not None:
-        from mauve_core.demo.demo_run import ANALYSES, rebuild_analyses
+        from mauve_core.demo.demo_build import rebuild_run
 
         with results_only():
-            rebuild_analyses(args.rebuild_analyses or ANALYSES, progress=progress_of(args))
-    return _prepare(args)
+            rebuild_run(args.rebuild_analyses, progress=progress_of(args))
+    return _prepare()
 
 
-def _prepare(args: argparse.Namespace) -> str:
+def _prepare() -> str:
     from mauve_core.demo.demo_run import prepare_demo
 
     with results_only():
-        return prepare_demo(progress=progress_of(args))
+        return prepare_demo()
 
 
-def _prepare_if_possible(args: argparse.Namespace) -> None:
+def _prepare_if_possible() -> None:
     """Prepare the demo study; where its texts cannot be read, say what to install and do without."""
     try:
         with asking_for_packages():
-            _prepare(args)
+            _prepare()
     except MissingPackageError as error:
         sys.stderr.write(f"The app starts without the demo study. {error}\n")
 

@@ -1,0 +1,91 @@
+"""A finished run among the program's files: the files of its folder in one archive, but items, features and ratings.
+
+The items belong to others, and features lie beside the archive or nowhere; both are given when the run is stored. Also
+left out are score bases, which are large, and words, which hold much of the texts: pages compute them in seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import StorageError, words_of
+from mauve_core.base.files import home, write_atomically
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.media import archive_beside
+from mauve_core.store import Run, RunStore
+from mauve_core.store.folder import ATTACHED, COMPARISON, digest_of, read_comparison, read_record, write_run
+from mauve_core.store.placing import locked, partial_folder, put, replace_run
+
+FINISHED = "run.zip"
+_LEFT_OUT = re.compile(r"(texts|features)-.*|ratings\..*|derived/(basis|words)-.*")
+
+Sides = tuple[Mapping[str, Corpus], Mapping[str, NDArray[np.floating]] | None]
+"""The corpora of a run, and its features if they are there, by source."""
+
+
+def pack(run: Run, path: Path) -> None:
+    """Write a stored run to an archive for :func:`store`; equal files give equal bytes."""
+    files = {file.relative_to(run.path).as_posix(): file for file in run.path.rglob("*") if file.is_file()}
+    names = sorted(name for name in files if not _LEFT_OUT.fullmatch(name))
+
+    def write(stream: object) -> None:
+        with zipfile.ZipFile(stream, "w") as archive:  # type: ignore[call-overload]
+            for name in names:
+                archive.writestr(zipfile.ZipInfo(name), files[name].read_bytes(), zipfile.ZIP_DEFLATED)
+
+    write_atomically(path, write)
+
+
+def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
+    """Store a finished run under its id, in place of another run that has it; of two at once, one waits for the other.
+
+    Parameters
+    ----------
+    path : Path
+        From :func:`pack`.
+    sides : callable
+        Not called if the run is stored already, which then only gets the results that it lacks.
+    todo : str
+        What makes the archive anew.
+
+    Raises
+    ------
+    StorageError
+        The archive is missing or damaged, the sides are not those that were compared, or the disk refuses.
+    """
+    runs = RunStore()
+    with locked(home()), partial_folder(runs.root) as folder:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                archive.extractall(folder)
+        except (OSError, zipfile.BadZipFile) as error:
+            wrong = f"The finished run {path} is missing or damaged: {words_of(error)}"
+            raise StorageError(wrong, todo=f"Install MAUVE Lens again, or make it anew: {todo}") from error
+        record = read_record(folder)
+        comparison, final = read_comparison(folder, record), runs.root / record.name
+        if (final / COMPARISON).exists() and (run := runs.load(final.name)).digest == digest_of(comparison):
+            for file in (folder / ATTACHED).glob("*.json"):
+                if not (run.path / ATTACHED / file.name).exists():
+                    runs.attach(run.id, file.stem, json.loads(file.read_bytes()))
+            return run
+        corpora, features = sides()
+        written = write_run(folder, record.name, record.created, comparison, corpora, features)
+        own = {archive_beside(Path(f"texts-{index}.parquet")).name for index in range(len(corpora))}
+        other = [name for name, digest in written.items() if name not in own and digest != record.files.get(name)]
+        other += [source.name for source in comparison.sources if corpora[source.name].digest != source.digest]
+        if other:
+            wrong = f"The finished run was not made of these: {', '.join(other)}"
+            raise StorageError(wrong, todo=f"Install MAUVE Lens again, or make it anew: {todo}")
+        if final.exists():
+            with locked(runs.root):
+                replace_run(folder, final)
+        else:
+            put(folder, runs.root, final.name)
+    return runs.load(final.name)
