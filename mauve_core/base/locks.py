@@ -20,7 +20,7 @@ _POLL_S = 0.01
 
 
 @contextmanager
-def exclusive(handle: int, what: str) -> Iterator[None]:
+def exclusive(handle: int, what: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Hold the lock of an open file or folder, and close it at the end of the block; messages call it ``what``.
 
     Raises
@@ -29,9 +29,9 @@ def exclusive(handle: int, what: str) -> Iterator[None]:
         Someone else has held the lock for longer than any change takes; the block does not start.
     """
     try:
-        if not lock_within(handle, PATIENCE_S):
+        if not lock_within(handle, patience_s):
             raise StorageError(
-                f"Another process has been changing {what} for {PATIENCE_S:.0f} seconds",
+                f"Another process has been changing {what} for {patience_s:.0f} seconds",
                 todo="Try again; if this persists, end the process that is stuck",
             )
         yield

@@ -205,14 +205,14 @@ def _demo(args: argparse.Namespace) -> int:
 def _images(args: argparse.Namespace) -> str:
     from mauve_core.demo.images.study import prepare_images
 
-    if args.rebuild_analyses is not None:
-        raise InputError("The demo of images has no analyses to compute again", todo="Leave out --rebuild-analyses")
+    if args.rebuild_analyses:
+        raise InputError("The demo of images has no analyses to name", todo="Give --rebuild-analyses no name")
     with results_only():
-        if args.rebuild:
-            from mauve_core.demo.images.build import build_images
+        if args.rebuild or args.rebuild_analyses is not None:
+            from mauve_core.demo.images.build import build_images, rebuild_run
 
-            build_images(progress=progress_of(args))
-        return prepare_images(again=args.rebuild, progress=progress_of(args))
+            (build_images if args.rebuild else rebuild_run)(progress=progress_of(args))
+        return prepare_images(progress=progress_of(args))
 
 
 def _texts(args: argparse.Namespace) -> str:

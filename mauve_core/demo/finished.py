@@ -7,16 +7,20 @@ left out are score bases, which are large, and words, which hold much of the tex
 from __future__ import annotations
 
 import json
+import os
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import StorageError, words_of
-from mauve_core.base.files import home, write_atomically
+from mauve_core.base.files import home, storage_errors, write_atomically
+from mauve_core.base.locks import exclusive
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.media import archive_beside
 from mauve_core.store import Run, RunStore
@@ -28,6 +32,10 @@ _LEFT_OUT = re.compile(r"(texts|features)-.*|ratings\..*|derived/(basis|words)-.
 
 Sides = tuple[Mapping[str, Corpus], Mapping[str, NDArray[np.floating]] | None]
 """The corpora of a run, and its features if they are there, by source."""
+
+
+PATIENCE_S = 600.0
+"""For another process that stores one: on a busy machine, the pictures of its items take minutes."""
 
 
 def pack(run: Run, path: Path) -> None:
@@ -61,11 +69,11 @@ def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
         The archive is missing or damaged, the sides are not those that were compared, or the disk refuses.
     """
     runs = RunStore()
-    with locked(home()), partial_folder(runs.root) as folder:
+    with _alone(), partial_folder(runs.root) as folder:
         try:
             with zipfile.ZipFile(path) as archive:
                 archive.extractall(folder)
-        except (OSError, zipfile.BadZipFile) as error:
+        except (FileNotFoundError, zipfile.BadZipFile, zlib.error) as error:
             wrong = f"The finished run {path} is missing or damaged: {words_of(error)}"
             raise StorageError(wrong, todo=f"Install MAUVE Lens again, or make it anew: {todo}") from error
         record = read_record(folder)
@@ -89,3 +97,9 @@ def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
         else:
             put(folder, runs.root, final.name)
     return runs.load(final.name)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    with storage_errors(home()), exclusive(os.open(home(), os.O_RDONLY), f"the demo in {home()}", PATIENCE_S):
+        yield

@@ -1,31 +1,34 @@
-"""Make the committed images of the demo: train the model of digits, and sample it at each temperature."""
+"""Make the files of the demo of images: train the model of digits, sample it at each temperature, compare."""
 
 from __future__ import annotations
 
-import io
+import dataclasses
 import json
 import platform
-import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
-from PIL import Image
 
-from mauve_core.base.bundled import bundled
+from mauve_core.analysis.precomputed import derive
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.files import digest_of_file, write_atomically
 from mauve_core.base.progress import Progress, silent
-from mauve_core.demo.images.digits import PACKAGE, SHA256, SPLIT_SEED, SPLITS, Digits, real_digits
+from mauve_core.corpus.kinds import kind_of
+from mauve_core.demo.finished import FINISHED, pack
+from mauve_core.demo.images.digits import PACKAGE, SHA256, SPLIT_SEED, SPLITS, real_digits, write_archive
 from mauve_core.demo.images.flow import Velocity, sample, train
+from mauve_core.demo.images.study import DATA, DEMO_RUN, MANIFEST, NOTES, image_corpora
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.result import Candidate, Source
+from mauve_core.store import RunStore
+from mauve_core.tasks.measure import MeasureTask
 
-DATA = bundled("demo_images")
 TEMPERATURES = (0.4, 0.6, 0.8, 1.0, 1.2)
 STEPS = {"training": 3_000, "sampling": 12}
 SEED = 0
-MANIFEST = "manifest.json"
-WHITE = 128
-"""Values from which on a pixel is written as white."""
+MODEL = kind_of("image").model
 
 
 def side_name(temperature: float) -> str:
@@ -34,14 +37,52 @@ def side_name(temperature: float) -> str:
 
 
 def build_images(data: Path = DATA, *, progress: Progress = silent) -> Path:
-    """Train the model and write its digits under ``data``; see :func:`write_sides`. A quarter of an hour on two cores.
+    """Train the model, write its digits under ``data``, and compare them. Half an hour on two cores.
+
+    Returns the path of the finished run; see :func:`write_sides` and :func:`rebuild_run`.
 
     Raises
     ------
     InputError, StorageError
         As :func:`mauve_core.demo.images.digits.real_digits`.
     """
-    return write_sides(train(real_digits("training"), steps=STEPS["training"], seed=SEED, progress=progress), data)
+    write_sides(train(real_digits("training"), steps=STEPS["training"], seed=SEED, progress=progress), data)
+    return rebuild_run(data, progress=progress)
+
+
+def rebuild_run(data: Path = DATA, *, progress: Progress = silent) -> Path:
+    """Compare the committed digits with real ones, in minutes, and write the finished run, whose path is returned.
+
+    The run that is stored under the demo's name has its features; they are too large to be committed.
+    """
+    corpora = image_corpora(data, progress)
+    candidates = {name: corpus for name, corpus in corpora.items() if name != HUMAN}
+    config, features = CompareConfig(encoder=EncoderConfig(model=MODEL)), FeatureStore()
+    found = compare(corpora[HUMAN], candidates, config, feature_store=features, progress=progress)
+    found = dataclasses.replace(
+        found,
+        human=_from_file(found.human),
+        candidates=tuple(_of_file(each) for each in found.candidates),
+        halves=None if found.halves is None else _of_file(found.halves),
+    )
+    entries = {source.name: features.get(source.features_key) for source in found.sources}
+    arrays = {name: entry.array for name, entry in entries.items() if entry is not None}
+    runs = RunStore()
+    run = runs.save(DEMO_RUN, found, corpora, arrays, replace=True)
+    runs.describe(run.id, notes=NOTES, tags=())
+    derive(run, progress)
+    MeasureTask(DEMO_RUN).compute(progress)
+    pack(run, data / FINISHED)
+    return data / FINISHED
+
+
+def _of_file(candidate: Candidate) -> Candidate:
+    return dataclasses.replace(candidate, source=_from_file(candidate.source))
+
+
+def _from_file(source: Source) -> Source:
+    """Return the source without its folder, which is one of this machine."""
+    return dataclasses.replace(source, origin=Path(source.origin).name)
 
 
 def write_sides(model: Velocity, data: Path) -> Path:
@@ -77,33 +118,3 @@ def write_sides(model: Velocity, data: Path) -> Path:
     text = json.dumps(manifest, indent=1) + "\n"
     write_atomically(data / MANIFEST, lambda stream: stream.write(text.encode()))
     return data / MANIFEST
-
-
-def write_archive(path: Path, digits: Digits, first: int = 0) -> None:
-    """Write digits as PNG files in folders of their class, as ``7/0042.png``; equal digits give equal bytes.
-
-    They are written in black and white, real ones and the model's alike: in gray, what tells them apart is the faint
-    noise that the model leaves on black, and hardly the digits.
-
-    Parameters
-    ----------
-    path : Path
-    digits : Digits
-    first : int
-        Number of the first digit, which names its file.
-    """
-
-    def write(stream: Any) -> None:
-        with zipfile.ZipFile(stream, "w") as archive:
-            for name, data in _files(digits, first):
-                archive.writestr(zipfile.ZipInfo(name), data)  # without a time, so that bytes are equal
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, write)
-
-
-def _files(digits: Digits, first: int) -> Iterator[tuple[str, bytes]]:
-    for number, (pixels, label) in enumerate(zip(digits.pixels, digits.labels, strict=True), first):
-        stream = io.BytesIO()
-        Image.fromarray(pixels >= WHITE).save(stream, "PNG", optimize=True)
-        yield f"{label}/{number:04d}.png", stream.getvalue()

