@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import shutil
 import zipfile
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import StorageError
+from mauve_core.demo.finished import FINISHED
+from mauve_core.demo.images import build, study
 from mauve_core.demo.images import digits as digits_module
-from mauve_core.demo.images import study
-from mauve_core.demo.images.build import DATA, TEMPERATURES, side_name, write_archive, write_sides
-from mauve_core.demo.images.digits import SIDE, SPLITS, Digits, real_digits
+from mauve_core.demo.images.build import TEMPERATURES, side_name, write_sides
+from mauve_core.demo.images.digits import SIDE, SPLITS, WHITE, Digits, real_digits, write_archive
 from mauve_core.demo.images.flow import SHIFT, Velocity, sample, train
+from mauve_core.demo.images.study import DATA
 from mauve_core.images.reading import read_images
+from mauve_core.store import RunStore
 
 pytestmark = pytest.mark.integration
 
@@ -120,24 +126,35 @@ def test_committed_archives_are_those_of_the_manifest_and_hold_usable_images():
         assert sorted(labels) == sorted(real.labels)
 
 
-def test_no_committed_digit_is_a_real_one(tmp_path):
-    def contents(path):
-        with zipfile.ZipFile(path) as archive:
-            return {archive.read(name) for name in archive.namelist()}
+def pictures(path):
+    """The pixels of every image of an archive, by name."""
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        return {name: np.array(Image.open(io.BytesIO(archive.read(name)))).tobytes() for name in names}
 
+
+def test_no_committed_digit_is_a_real_one(tmp_path):
     real = set()
     for name in SPLITS:
         path = tmp_path / "real.zip"
         write_archive(path, real_digits(name))
-        real |= contents(path)
+        real |= set(pictures(path).values())
     assert len(real) == sum(SPLITS.values())
     for entry in MANIFEST["sides"].values():
-        assert not contents(DATA / entry["file"]) & real
+        assert not set(pictures(DATA / entry["file"]).values()) & real
+
+
+def test_digits_are_written_as_they_are_whatever_libraries_are_installed(tmp_path):
+    digits = few(12)
+    write_archive(tmp_path / "digits.zip", digits)
+    found = pictures(tmp_path / "digits.zip")
+    assert list(found.values()) == [(pixels >= WHITE).tobytes() for pixels in digits.pixels]
+    with zipfile.ZipFile(tmp_path / "digits.zip") as archive:
+        first = hashlib.sha256(archive.read(next(iter(found)))).hexdigest()
+    assert first == "bfad02ea1a3b0738502f609eb9434eb3c2cc04e73ca8320658eb8f4296669196"
 
 
 def test_a_model_is_written_as_archives_with_a_manifest(tmp_path, monkeypatch):
-    from mauve_core.demo.images import build
-
     monkeypatch.setattr(build, "STEPS", {"training": 1, "sampling": 1})
     monkeypatch.setattr(build, "real_digits", lambda _: few(12))
     manifest = json.loads(write_sides(Velocity(8).eval(), tmp_path).read_text())
@@ -149,9 +166,9 @@ def test_a_model_is_written_as_archives_with_a_manifest(tmp_path, monkeypatch):
         assert entry["images"] == len(read_images(tmp_path / entry["file"]).images) == 12
 
 
-@pytest.mark.trial
-def test_the_demo_is_stored_once(monkeypatch, tmp_path):
-    """With few digits and the encoder without a network, so that it takes seconds."""
+@pytest.fixture
+def small(monkeypatch, tmp_path, own_home):
+    """Files of a demo with few digits, whose run is made by the encoder without a network, in seconds."""
     data = tmp_path / "data"
     labels = few(40).labels
     sides = {}
@@ -162,20 +179,58 @@ def test_the_demo_is_stored_once(monkeypatch, tmp_path):
         sides[side_name(temperature)] = {"file": path.name, "sha256": digest}
     (data / study.MANIFEST).write_text(json.dumps({"sides": sides}))
     monkeypatch.setattr(study, "real_digits", lambda _: few(40))
-    monkeypatch.setattr(study, "MODEL", "pixels")
+    monkeypatch.setattr(build, "MODEL", "pixels")
+    return data
 
-    run_id = study.prepare_images(data)
-    run = study.RunStore().load(run_id)
-    names = [candidate.name for candidate in run.comparison.candidates]
-    assert names == [*sides, study.OTHER_REAL]
+
+@pytest.mark.trial
+def test_the_run_is_made_anew_and_stored_without_features(small):
+    build.rebuild_run(small)
+    made = RunStore().load(study.DEMO_RUN)
+    names = [candidate.name for candidate in made.comparison.candidates]
+    assert names == [side_name(0.5), side_name(1.0), study.OTHER_REAL]
+    assert made.features(HUMAN) is not None
+    assert made.comparison.candidates[0].source.origin == "0.5.zip"
+    with zipfile.ZipFile(small / FINISHED) as archive:
+        assert str(small).encode() not in b"".join(archive.read(name) for name in archive.namelist())
+    assert study.prepare_images(small) == made.id
+    assert RunStore().load(made.id).features(HUMAN) is not None, "the run with features is kept"
+
+    RunStore().delete(made.id)
+    run = RunStore().load(study.prepare_images(small))
+    assert (run.digest, run.created, run.notes) == (made.digest, made.created, study.NOTES)
+    assert run.features(HUMAN) is None
     assert run.corpora[HUMAN].kind == "image"
-    assert run.notes == study.NOTES
-    created = run.created
-    assert study.RunStore().load(study.prepare_images(data)).created == created
-    again = study.RunStore().load(study.prepare_images(data, again=True))
-    assert again.created != created
+    assert run.attachment("measures") is not None
 
-    study.RunStore().delete(again.id)
-    (data / "0.5.zip").write_bytes(b"changed")
+    RunStore().delete(run.id)
+    (small / "0.5.zip").write_bytes(b"changed")
     with pytest.raises(StorageError, match=r"0\.5\.zip is missing or not the one"):
-        study.prepare_images(data)
+        study.prepare_images(small)
+
+
+@pytest.mark.slow
+@pytest.mark.trial
+def test_the_committed_run_is_of_the_committed_and_the_real_digits(own_home):
+    run = RunStore().load(study.prepare_images())
+    assert run.notes == study.NOTES
+    assert len(run.corpora[HUMAN]) == SPLITS["real"]
+    assert run.comparison.projection is not None
+    mauve = {candidate.name: candidate.scores["mauve"].mean for candidate in run.comparison.candidates}
+    assert max(mauve, key=mauve.__getitem__) == study.OTHER_REAL
+    assert run.attachment("measures") is not None
+
+
+@pytest.mark.slow
+@pytest.mark.trial
+@pytest.mark.rare
+def test_the_committed_run_is_what_its_digits_give(tmp_path, own_home):
+    """Encodes 7,000 images, in minutes."""
+    committed = RunStore().load(study.prepare_images())
+    data = tmp_path / "data"
+    shutil.copytree(DATA, data)
+    build.rebuild_run(data)
+    run = RunStore().load(committed.id)
+    assert run.digest != committed.digest, "made anew"
+    for found, wanted in zip(run.comparison.candidates, committed.comparison.candidates, strict=True):
+        assert abs(found.scores["mauve"].mean - wanted.scores["mauve"].mean) <= 3 * (wanted.scores["mauve"].sd or 0)
