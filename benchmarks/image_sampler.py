@@ -1,9 +1,9 @@
 """How MAUVE, FID, precision and recall follow the temperature of a sampler of images (JMLR 2023, section 7.7).
 
-    mauve-lens demo images
+    mauve-lens demo images --rebuild-analyses
     python benchmarks/image_sampler.py [--out benchmarks/results/image_sampler.md]
 
-Reads the run of the demo of images: digits that one model draws from noise of five standard deviations, and real digits
+The first command encodes the images, in minutes: features are not among the files of the demo. Reads the run of the demo of images: digits that one model draws from noise of five standard deviations, and real digits
 that it has not seen.
 """
 
@@ -22,7 +22,7 @@ from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import with_spread
 from mauve_core.base.progress_bars import progress_for
 from mauve_core.demo.images.build import TEMPERATURES, side_name
-from mauve_core.demo.images.study import DEMO_RUN, OTHER_REAL, prepare_images
+from mauve_core.demo.images.study import DEMO_RUN, OTHER_REAL
 from mauve_core.experiments.text_measures import MEASURES, Measure, measured, with_groups
 from mauve_core.experiments.text_measures.frechet import Frechet
 from mauve_core.experiments.text_measures.stored import collection_of, run_context
@@ -96,7 +96,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    prepare_images(progress=progress_for("auto"))
     run = RunStore().load(DEMO_RUN)
     found = numbers(run)
     if args.out is not None:

