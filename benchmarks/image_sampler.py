@@ -3,8 +3,8 @@
     mauve-lens demo images --rebuild-analyses
     python benchmarks/image_sampler.py [--out benchmarks/results/image_sampler.md]
 
-The first command encodes the images, in minutes: features are not among the files of the demo. Reads the run of the demo of images: digits that one model draws from noise of five standard deviations, and real digits
-that it has not seen.
+Reads the run of the demo of images: digits that one model draws from noise of five standard deviations, and real digits
+that it has not seen. The first command encodes them, in minutes: the run that comes along has no features.
 """
 
 from __future__ import annotations

