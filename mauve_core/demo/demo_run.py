@@ -11,12 +11,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from mauve_core.base.array_files import load_array
 from mauve_core.base.bundled import bundled
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import StorageError
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.demo.finished import FINISHED, Sides, store
+from mauve_core.demo.finished import FINISHED, store
 from mauve_core.demo.wikipedia import Excerpt, paragraphs, sample_path
 
 DEMO_RUN = "demo"
@@ -35,10 +37,11 @@ def prepare_demo(data: Path = DATA) -> str:
     StorageError
         The data are missing or do not match the installed packages.
     """
-    return store(data / FINISHED, lambda: _sides(data), todo="mauve-lens demo --rebuild-analyses").id
+    return store(data / FINISHED, lambda: demo_sides(data), todo="mauve-lens demo --rebuild-analyses").id
 
 
-def _sides(data: Path) -> Sides:
+def demo_sides(data: Path = DATA) -> tuple[dict[str, Corpus], dict[str, NDArray[Any]]]:
+    """Return the corpora and the features of all sides by name, ``human`` first; errors as :func:`demo_corpora`."""
     human, candidates = demo_corpora(data)
     files = {name: data / entry["file"] for name, entry in read_manifest(data)["features"].items()}
     try:

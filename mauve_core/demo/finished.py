@@ -11,8 +11,7 @@ import os
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -68,14 +67,16 @@ def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
     StorageError
         The archive is missing or damaged, the sides are not those that were compared, or the disk refuses.
     """
-    runs = RunStore()
-    with _alone(), partial_folder(runs.root) as folder:
+    runs, cure = RunStore(), f"Install MAUVE Lens again, or make it anew: {todo}"
+    alone = exclusive(os.open(home(), os.O_RDONLY), f"the demo in {home()}", PATIENCE_S)
+    with storage_errors(runs.root), alone, partial_folder(runs.root) as folder:
         try:
             with zipfile.ZipFile(path) as archive:
                 archive.extractall(folder)
         except (FileNotFoundError, zipfile.BadZipFile, zlib.error) as error:
-            wrong = f"The finished run {path} is missing or damaged: {words_of(error)}"
-            raise StorageError(wrong, todo=f"Install MAUVE Lens again, or make it anew: {todo}") from error
+            raise StorageError(
+                f"The finished run {path} is missing or damaged: {words_of(error)}", todo=cure
+            ) from error
         record = read_record(folder)
         comparison, final = read_comparison(folder, record), runs.root / record.name
         if (final / COMPARISON).exists() and (run := runs.load(final.name)).digest == digest_of(comparison):
@@ -89,17 +90,10 @@ def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
         other = [name for name, digest in written.items() if name not in own and digest != record.files.get(name)]
         other += [source.name for source in comparison.sources if corpora[source.name].digest != source.digest]
         if other:
-            wrong = f"The finished run was not made of these: {', '.join(other)}"
-            raise StorageError(wrong, todo=f"Install MAUVE Lens again, or make it anew: {todo}")
+            raise StorageError(f"The finished run was not made of these: {', '.join(other)}", todo=cure)
         if final.exists():
             with locked(runs.root):
                 replace_run(folder, final)
         else:
             put(folder, runs.root, final.name)
     return runs.load(final.name)
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    with storage_errors(home()), exclusive(os.open(home(), os.O_RDONLY), f"the demo in {home()}", PATIENCE_S):
-        yield

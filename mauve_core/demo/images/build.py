@@ -21,7 +21,7 @@ from mauve_core.demo.images.flow import Velocity, sample, train
 from mauve_core.demo.images.study import DATA, DEMO_RUN, MANIFEST, NOTES, image_corpora
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.result import Candidate, Source
+from mauve_core.scoring.result import Candidate
 from mauve_core.store import RunStore
 from mauve_core.tasks.measure import MeasureTask
 
@@ -61,7 +61,7 @@ def rebuild_run(data: Path = DATA, *, progress: Progress = silent) -> Path:
     found = compare(corpora[HUMAN], candidates, config, feature_store=features, progress=progress)
     found = dataclasses.replace(
         found,
-        human=_from_file(found.human),
+        human=dataclasses.replace(found.human, origin=Path(found.human.origin).name),
         candidates=tuple(_of_file(each) for each in found.candidates),
         halves=None if found.halves is None else _of_file(found.halves),
     )
@@ -77,12 +77,9 @@ def rebuild_run(data: Path = DATA, *, progress: Progress = silent) -> Path:
 
 
 def _of_file(candidate: Candidate) -> Candidate:
-    return dataclasses.replace(candidate, source=_from_file(candidate.source))
-
-
-def _from_file(source: Source) -> Source:
-    """Return the source without its folder, which is one of this machine."""
-    return dataclasses.replace(source, origin=Path(source.origin).name)
+    """Return the candidate with the name of its file alone: its folder is one of this machine."""
+    source = dataclasses.replace(candidate.source, origin=Path(candidate.source.origin).name)
+    return dataclasses.replace(candidate, source=source)
 
 
 def write_sides(model: Velocity, data: Path) -> Path:
