@@ -25,8 +25,8 @@ from mauve_core.base.files import digest_of_file, write_array, write_atomically
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
-from mauve_core.demo.demo_run import DATA, DEMO_RUN, demo_corpora, demo_sides, human_corpus, prepare_demo, read_manifest
-from mauve_core.demo.finished import FINISHED, pack
+from mauve_core.demo.demo_run import DATA, DEMO_RUN, demo_corpora, demo_sides, human_corpus, read_manifest
+from mauve_core.demo.finished import FINISHED, pack, results_of
 from mauve_core.demo.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
@@ -167,16 +167,16 @@ def rebuild_run(names: Sequence[str] = (), data: Path = DATA, *, progress: Progr
     unknown = [name for name in names if name not in ANALYSES]
     if unknown:
         raise InputError("There is no such analysis", allowed=", ".join(ANALYSES), received=", ".join(unknown))
-    runs, before, attached = RunStore(), None, dict[str, Any]()
-    with suppress(StorageError):  # there is none, or none that this version reads
-        before = runs.load(prepare_demo(data))
     corpora, features = demo_sides(data)
     _import_features(corpora, features, data)
     candidates = {name: corpus for name, corpus in corpora.items() if name != HUMAN}
     comparison = compare(corpora[HUMAN], candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
-    if before is not None and made_of(before.comparison) == made_of(comparison):
-        found = {name: before.attachment(name) for name in ANALYSES if name not in names}
-        attached = {name: values for name, values in found.items() if values is not None}
+    attached = dict[str, Any]()
+    with suppress(StorageError):  # there is none, or none that this version reads
+        before, results = results_of(data / FINISHED)
+        if made_of(before) == made_of(comparison):
+            attached = {name: results[name] for name in ANALYSES if name in results and name not in names}
+    runs = RunStore()
     run = runs.save(DEMO_RUN, comparison, corpora, features, replace=True)
     runs.describe(run.id, notes=NOTES, tags=())
     for name, values in attached.items():

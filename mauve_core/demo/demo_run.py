@@ -88,15 +88,7 @@ def demo_corpora(data: Path = DATA) -> tuple[Corpus, dict[str, Corpus]]:
 
 
 def human_corpus(excerpts: list[Excerpt]) -> Corpus:
-    """Return these excerpts of the installed Wikipedia sample, with their beginnings as prompts.
-
-    Raises
-    ------
-    MissingPackageError
-        The package is not installed.
-    StorageError
-        Its sample lacks some of them.
-    """
+    """Return excerpts of the installed sample with what precedes each as its prompt; errors as :func:`demo_corpora`."""
     by_id = {paragraph.id: paragraph for paragraph in paragraphs()}
     missing = [excerpt.id for excerpt in excerpts if excerpt.id not in by_id]
     if missing:

@@ -13,6 +13,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +24,19 @@ from mauve_core.base.files import home, storage_errors, write_atomically
 from mauve_core.base.locks import exclusive
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.media import archive_beside
+from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run, RunStore
-from mauve_core.store.folder import ATTACHED, COMPARISON, digest_of, read_comparison, read_record, write_run
+from mauve_core.store.folder import ATTACHED, RunRecord, digest_of, read_comparison, read_record, write_run
 from mauve_core.store.placing import locked, partial_folder, put, replace_run
 
 FINISHED = "run.zip"
 _LEFT_OUT = re.compile(r"(texts|features)-.*|ratings\..*|derived/(basis|words)-.*")
 
-Sides = tuple[Mapping[str, Corpus], Mapping[str, NDArray[np.floating]] | None]
-"""The corpora of a run, and its features if they are there, by source."""
-
-
 PATIENCE_S = 600.0
 """For another process that stores one: on a busy machine, the pictures of its items take minutes."""
+
+Sides = tuple[Mapping[str, Corpus], Mapping[str, NDArray[np.floating]] | None]
+"""The corpora of a run, and its features if they are there, by source."""
 
 
 def pack(run: Run, path: Path) -> None:
@@ -70,19 +72,13 @@ def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
     runs, cure = RunStore(), f"Install MAUVE Lens again, or make it anew: {todo}"
     alone = exclusive(os.open(home(), os.O_RDONLY), f"the demo in {home()}", PATIENCE_S)
     with storage_errors(runs.root), alone, partial_folder(runs.root) as folder:
-        try:
-            with zipfile.ZipFile(path) as archive:
-                archive.extractall(folder)
-        except (FileNotFoundError, zipfile.BadZipFile, zlib.error) as error:
-            raise StorageError(
-                f"The finished run {path} is missing or damaged: {words_of(error)}", todo=cure
-            ) from error
-        record = read_record(folder)
-        comparison, final = read_comparison(folder, record), runs.root / record.name
-        if (final / COMPARISON).exists() and (run := runs.load(final.name)).digest == digest_of(comparison):
-            for file in (folder / ATTACHED).glob("*.json"):
-                if not (run.path / ATTACHED / file.name).exists():
-                    runs.attach(run.id, file.stem, json.loads(file.read_bytes()))
+        record, comparison, results = _unpacked(path, folder, cure)
+        final = runs.root / record.name
+        is_there = any(summary.id == final.name for summary in runs.list())
+        if is_there and (run := runs.load(final.name)).digest == digest_of(comparison):
+            for name, values in results.items():
+                if not (run.path / ATTACHED / f"{name}.json").exists():
+                    runs.attach(run.id, name, values)
             return run
         corpora, features = sides()
         written = write_run(folder, record.name, record.created, comparison, corpora, features)
@@ -97,3 +93,20 @@ def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
         else:
             put(folder, runs.root, final.name)
     return runs.load(final.name)
+
+
+def results_of(path: Path) -> tuple[Comparison, dict[str, Any]]:
+    """Return the comparison of a finished run and its results by name; StorageError if the archive cannot be read."""
+    with TemporaryDirectory() as folder:
+        return _unpacked(path, Path(folder), "Make it anew")[1:]
+
+
+def _unpacked(path: Path, folder: Path, cure: str) -> tuple[RunRecord, Comparison, dict[str, Any]]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(folder)
+    except (FileNotFoundError, zipfile.BadZipFile, zlib.error) as error:
+        raise StorageError(f"The finished run {path} is missing or damaged: {words_of(error)}", todo=cure) from error
+    record = read_record(folder)
+    results = {file.stem: json.loads(file.read_bytes()) for file in (folder / ATTACHED).glob("*.json")}
+    return record, read_comparison(folder, record), results

@@ -92,6 +92,13 @@ def test_another_run_of_that_id_is_replaced_and_its_notes_stay(made):
     assert [summary.id for summary in RunStore().list()] == ["made"]
 
 
+def test_an_unreadable_run_of_that_id_is_replaced(made):
+    _, path, sides = made
+    run = store(path, lambda: sides, todo=TODO)
+    (run.path / "comparison.json").write_text('{"format": 1}')
+    assert store(path, lambda: sides, todo=TODO).digest == run.digest
+
+
 def test_other_texts_other_features_and_a_damaged_archive_are_refused(made):
     _, path, (corpora, features) = made
     human = corpora[HUMAN]

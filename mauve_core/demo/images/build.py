@@ -37,14 +37,9 @@ def side_name(temperature: float) -> str:
 
 
 def build_images(data: Path = DATA, *, progress: Progress = silent) -> Path:
-    """Train the model, write its digits under ``data``, and compare them. Half an hour on two cores.
+    """Train the model, write its digits under ``data``, and compare them, in half an hour on two cores.
 
-    Returns the path of the finished run; see :func:`write_sides` and :func:`rebuild_run`.
-
-    Raises
-    ------
-    InputError, StorageError
-        As :func:`mauve_core.demo.images.digits.real_digits`.
+    Returns the path of the finished run; errors as :func:`mauve_core.demo.images.digits.real_digits`.
     """
     write_sides(train(real_digits("training"), steps=STEPS["training"], seed=SEED, progress=progress), data)
     return rebuild_run(data, progress=progress)
@@ -65,9 +60,8 @@ def rebuild_run(data: Path = DATA, *, progress: Progress = silent) -> Path:
         candidates=tuple(_of_file(each) for each in found.candidates),
         halves=None if found.halves is None else _of_file(found.halves),
     )
-    entries = {source.name: features.get(source.features_key) for source in found.sources}
-    arrays = {name: entry.array for name, entry in entries.items() if entry is not None}
-    runs = RunStore()
+    entries = ((source.name, features.get(source.features_key)) for source in found.sources)
+    arrays, runs = {name: entry.array for name, entry in entries if entry is not None}, RunStore()
     run = runs.save(DEMO_RUN, found, corpora, arrays, replace=True)
     runs.describe(run.id, notes=NOTES, tags=())
     derive(run, progress)

@@ -12,7 +12,6 @@ import importlib.util
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -114,16 +113,12 @@ def write_archive(path: Path, digits: Digits, first: int = 0) -> None:
 
     def write(stream: Any) -> None:
         with zipfile.ZipFile(stream, "w") as archive:
-            for name, data in _files(digits, first):
-                archive.writestr(zipfile.ZipInfo(name), data)  # without a time, so that bytes are equal
+            for number, (pixels, label) in enumerate(zip(digits.pixels, digits.labels, strict=True), first):
+                name = zipfile.ZipInfo(f"{label}/{number:04d}.png")  # without a time, so that bytes are equal
+                archive.writestr(name, _png(pixels >= WHITE))
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, write)
-
-
-def _files(digits: Digits, first: int) -> Iterator[tuple[str, bytes]]:
-    for number, (pixels, label) in enumerate(zip(digits.pixels, digits.labels, strict=True), first):
-        yield f"{label}/{number:04d}.png", _png(pixels >= WHITE)
 
 
 def _png(white: NDArray[np.bool_]) -> bytes:
