@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.array_files import load_array
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
@@ -184,6 +185,8 @@ def rebuild_run(names: Sequence[str] = (), data: Path = DATA, *, progress: Progr
             values["settings"]["created"] = run.created
         runs.attach(run.id, name, values)
     derive(run, progress)
+    for candidate in comparison.candidates:
+        run_findings(run, candidate.name)
     pack(run, data / FINISHED)
     for name, task in ANALYSES.items():
         if name not in attached:

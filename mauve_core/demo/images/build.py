@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.files import digest_of_file, write_atomically
@@ -65,6 +66,8 @@ def rebuild_run(data: Path = DATA, *, progress: Progress = silent) -> Path:
     run = runs.save(DEMO_RUN, found, corpora, arrays, replace=True)
     runs.describe(run.id, notes=NOTES, tags=())
     derive(run, progress)
+    for candidate in found.candidates:
+        run_findings(run, candidate.name)
     MeasureTask(DEMO_RUN).compute(progress)
     pack(run, data / FINISHED)
     return data / FINISHED
