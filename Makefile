@@ -82,7 +82,7 @@ docs: setup-dev browser
 		$$(grep -rhoE 'images/[a-z_-]+-1280-light' README.md docs --include='*.md' | sed -E 's,images/(.+)-1280-light,--view \1,' | sort -u)
 	$(BIN)/python docs/recording.py --home $(DOCS_HOME) --out docs/guide/images/recording.webp
 	mkdir -p docs/made && MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens report demo --out docs/made/demo.html >/dev/null
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo 'Open docs/_build/html/index.html'
 
 .PHONY: lint

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -162,13 +161,3 @@ def test_what_cannot_be_used_is_said_before_training(folder: Path, tmp_path: Pat
     trainer.is_fsdp_enabled, trainer.processing_class = False, None
     with pytest.raises(InputError, match="processing_class"):
         scores_of(trainer)
-
-
-def test_dropout_is_off_only_while_texts_are_written(folder: Path, tmp_path: Path) -> None:
-    trainer = trainer_of(folder, tmp_path, steps=1)
-    trainer.model.train()
-    callback = SamplingCallback(trainer, PROMPTS[:2], every=1, decoder="greedy", settings=SHORT)
-    modes: list[bool] = []
-    callback.take = lambda _: modes.append(trainer.model.training)
-    callback.on_step_end(None, trainer.state, trainer.control)
-    assert (modes, trainer.model.training, torch.is_inference_mode_enabled()) == ([False], True, False)
