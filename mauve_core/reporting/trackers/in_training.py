@@ -72,7 +72,7 @@ class ScoresCallback(SamplingCallback):
         super().__init__(trainer, prompts, every=every, decoder=decoder, settings=settings)
         self._references, folder = as_corpus(references, HUMAN), mkdtemp(prefix="mauve-lens-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        kept = {"feature_store": FeatureStore(folder), "progress": "none", "draw_map": False}
+        kept: dict[str, Any] = {"feature_store": FeatureStore(folder), "progress": "none", "draw_map": False}
         self._comparing = kept | ({} if "config" in comparing else {"seeds": 1}) | comparing
 
     def take(self, texts: list[str]) -> None:
