@@ -101,8 +101,8 @@ def run(full_run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def kind_of(place: Place) -> Place:
-    """Where it stands, whichever score: all of these are read and drawn alike."""
-    return tuple("a score" if key in SCORES else key for key in place)
+    """Where it stands, whichever score and place of a list: all of these are read and drawn alike."""
+    return tuple("a score" if key in SCORES else 0 if isinstance(key, int) else key for key in place)
 
 
 def each_swapped(path: Path) -> Iterator[tuple[Place, Any]]:
