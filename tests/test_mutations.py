@@ -165,6 +165,7 @@ def test_a_swapped_leaf_of_a_document_is_refused_or_drawn(run: Run, name: str) -
     assert drawn
 
 
+@pytest.mark.slow
 def test_a_score_that_is_none_stands_for_itself_everywhere(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
