@@ -23,7 +23,7 @@ import numpy as np
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
-from mauve_core.base.progress import Progress, silent
+from mauve_core.base.progress import Progress, Told, silent
 from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.base.validation import NotBlank, Within
 from mauve_core.corpus import Corpus
@@ -223,7 +223,7 @@ class StudyTask(NewRunTask):
             settings=self.settings,
             progress=progress,
             server=self.server,
-            tell=tell or (lambda line: progress(line, 1, 1)),
+            tell=tell or (lambda line: progress(Told(line), 1, 1)),
         )
         what = "Texts" if self.prompt_tokens is None else "Prompts and texts"
         about = f"{what} were cut in tokens of {name}; the server does not show those of its model."
