@@ -69,8 +69,8 @@ mutants: setup-dev
 	$(BIN)/python -m tests.mutants run $(GUARDED)/after.json --like $(GUARDED)/before.json --jobs 2
 	$(BIN)/python -m tests.mutants compare $(GUARDED)/before.json $(GUARDED)/after.json
 
-# The documentation site in docs/_build: the demo with something to see on every page, pictures of it, and Sphinx with
-# warnings as errors.
+# The documentation site in docs/_build: the demo with something to see on every page, pictures, a recording and a report
+# of it, and Sphinx with warnings as errors.
 DOCS_HOME := .cache/docs
 docs: setup-dev browser
 	MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens demo --quiet
@@ -80,7 +80,9 @@ docs: setup-dev browser
 		MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens probe demo --quiet >/dev/null
 	$(BIN)/python docs/screenshots.py --home $(DOCS_HOME) --out docs/guide/images --width 1280 --scheme light \
 		$$(grep -rhoE 'images/[a-z_-]+-1280-light' README.md docs --include='*.md' | sed -E 's,images/(.+)-1280-light,--view \1,' | sort -u)
-	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/recording.py --home $(DOCS_HOME) --out docs/guide/images/recording.webp
+	mkdir -p docs/made && MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens report demo --out docs/made/demo.html >/dev/null
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo 'Open docs/_build/html/index.html'
 
 .PHONY: lint

@@ -1,4 +1,4 @@
-"""The documentation site: ``make docs`` takes its pictures and builds it, warnings as errors.
+"""The documentation site: ``make docs`` takes its pictures, writes the demo's report and builds it, warnings as errors.
 
 Pages link to files of the repository as they do where code is read. What they link to becomes a page of the site here:
 the results of the benchmarks and the notes on data are copied to ``docs/measured``, which is not kept.
@@ -23,7 +23,7 @@ project = "MAUVE Lens"
 author = "The authors of MAUVE Lens"
 version = release = installed("mauve-lens")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.githubpages", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_build"]
 myst_heading_anchors = 3
@@ -39,6 +39,7 @@ html_theme = "furo"
 html_title = "MAUVE Lens"
 html_show_sphinx = False
 html_copy_source = False
+html_extra_path = ["made"]
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#2f6fb0", "color-brand-content": "#2f6fb0"},
     "dark_css_variables": {"color-brand-primary": "#6aa7e0", "color-brand-content": "#6aa7e0"},

@@ -32,6 +32,41 @@ from the file to standard error.
     [compare]
     encoder = "gpt2-large"
     seeds = 10
+
+Compare files of texts, or continue human texts under several decoders and compare and measure the results; then ask the
+stored run, here the demo study:
+
+    mauve-lens compare --human human.jsonl --model greedy=greedy.jsonl --model nucleus=nucleus.jsonl
+    mauve-lens study --human human.jsonl --prompt-tokens 35 --model smollm2-135m --name decoders \\
+        --decoder greedy --decoder nucleus:p=0.95 --decoder typical:tau=0.95 --decoder contrastive
+    mauve-lens test demo --a greedy --b ancestral                   # which is closer; without --a, --b: every pair
+    mauve-lens gate --reference human.jsonl --baseline old.jsonl --candidate new.jsonl  # pass or fail in CI
+    mauve-lens explain demo --candidate greedy                      # what differs, in tested sentences
+    mauve-lens diversity RUN                                        # modes per prompt, of several answers
+    mauve-lens clusters demo --candidate greedy                     # where the gap is; --json, --csv
+    mauve-lens texts demo --candidate greedy --cluster 44           # the texts of one cluster; --parquet FILE
+    mauve-lens measure demo --scorer smollm2-135m                   # perplexity, repetition, self-BLEU ...
+    mauve-lens measure demo --neighbors 1-25                        # precision and recall over k neighbors
+    mauve-lens measure demo --lengths 32,64,128                     # all texts cut to each length and measured
+    mauve-lens methods demo --preset estimators --preset divergences  # other estimators; do they agree?
+    mauve-lens encoders demo                                        # several encoders; do they rank alike?
+    mauve-lens sweep demo --over k                                  # or length, n, scale, decoder, neighbors ...
+    mauve-lens probe demo --perturbation shuffle-words              # or drop-articles@0.5, typos ...
+    mauve-lens attributes demo --column title                       # what clusters capture, over k
+    mauve-lens ratings rank RUN                                     # human ratings from the Judge page
+    mauve-lens published                                            # the papers' correlations, recomputed
+    mauve-lens runs --search nucleus --tag final                    # stored runs; tags, notes, bin: `runs --help`
+    mauve-lens runs export demo                                     # one file; `runs import FILE` on another machine
+    mauve-lens runs again demo --k 100 --leave-out greedy           # the same texts, other settings
+    mauve-lens runs compare demo demo-k-100                         # differences; one leaderboard, or why not
+    mauve-lens jobs                                                 # the app's jobs; `jobs log|resume ID`
+    mauve-lens report demo                                          # demo.html: one file, opens offline
+    mauve-lens report demo --format latex                           # or markdown, methods (with BibTeX)
+    mauve-lens log demo --to wandb                                  # or mlflow
+    mauve-lens mcp                                                  # stored runs for language-model agents
+    mauve-lens encode human.jsonl --out human.npy                   # features alone
+    mauve-lens generate --model smollm2-135m --prompts human.jsonl \\
+        --decoder nucleus:p=0.95 --decoder greedy --max-new-tokens 128 --out texts/  # or --model openai:URL#model
 """
 
 

@@ -4,11 +4,13 @@
 ``VIEW-WIDTH-light.png`` and ``VIEW-WIDTH-dark.png``. It needs Playwright and a Chromium on the path, and the repository
 as the working folder. ``--view``, ``--width`` and ``--scheme`` take fewer, ``--url`` an app that runs already. A
 picture of an exception or of a map without WebGL is taken, so that one can look at it, and makes the command fail.
+``--readme`` takes those of the README instead: ``--home HOME --readme --out docs/pictures``.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import itertools
 import os
 import shutil
@@ -23,7 +25,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from PIL import Image
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (768, 1280, 1920)
@@ -111,20 +114,47 @@ VIEWS: dict[str, View] = {
     "new_run": View("new_run"),
 }
 
+README = {
+    "compare": (View(), ".st-key-verdict", ".st-key-leaderboard_chart"),
+    "why": (
+        View("clusters", {"cluster": "44", "detail": "why"}),
+        ".st-key-clusters_panes",
+        '[data-testid="stDataFrame"]',
+    ),
+}
+"""Of the README: a view, and the parts of the page with which its picture begins and ends."""
+
+MARGIN = 16
+README_WIDTH = 1440
+"""Of the window: the columns of words on the page Clusters fit into it."""
+
+CLIP = """([first, last, margin]) => {
+    const begin = document.querySelector(first).getBoundingClientRect()
+    const ends = [...document.querySelectorAll(last)].map(part => part.getBoundingClientRect().bottom)
+    return {x: begin.x - margin, y: begin.y - margin, width: begin.width + 2 * margin,
+        height: Math.max(...ends) - begin.y + 2 * margin}}"""
+
 
 def main() -> None:
     """Take the pictures that the command line asks for."""
     asked = _arguments()
     asked.out.mkdir(parents=True, exist_ok=True)
     faults: list[str] = []
-    with _app(asked.home, asked.url) as url, sync_playwright() as playwright:
-        path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
-        for scheme, width in itertools.product(asked.scheme or SCHEMES, asked.width or WIDTHS):
+    with served(asked.home, asked.url) as url, sync_playwright() as playwright:
+        browser = launch(playwright)
+        for scheme in SCHEMES if asked.readme else ():
+            take_for_readme(browser, url, asked.run, asked.out, scheme)
+        for scheme, width in () if asked.readme else itertools.product(asked.scheme or SCHEMES, asked.width or WIDTHS):
             faults += take(browser, url, asked.run, asked.out, asked.view or list(VIEWS), width, scheme)
         browser.close()
     if faults:
         raise SystemExit("These pictures are not fit to be shown:\n" + "\n".join(faults))
+
+
+def launch(playwright: Playwright) -> Browser:
+    """The Chromium on the path, without a window."""
+    path = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    return playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
 
 
 def take(browser: Browser, url: str, run: str, out: Path, names: list[str], width: int, scheme: str) -> list[str]:
@@ -143,6 +173,18 @@ def take(browser: Browser, url: str, run: str, out: Path, names: list[str], widt
     return faults
 
 
+def take_for_readme(browser: Browser, url: str, run: str, out: Path, scheme: str) -> None:
+    """The parts of pages that tell most, sharp and small: ``readme-NAME-SCHEME.webp``."""
+    size = {"width": README_WIDTH, "height": 2 * HEIGHT}
+    page = browser.new_page(viewport=size, color_scheme=scheme, device_scale_factor=2)  # type: ignore[arg-type]
+    page.set_default_timeout(TIMEOUT_MS)
+    for name, (view, first, last) in README.items():
+        open_view(page, view, url, run)
+        drawn = page.screenshot(clip=page.evaluate(CLIP, [first, last, MARGIN]))
+        Image.open(io.BytesIO(drawn)).save(out / f"readme-{name}-{scheme}.webp", quality=80, method=6)
+    page.close()
+
+
 def open_view(page: Page, view: View, url: str, run: str) -> None:
     """Go there, and wait until the page rests."""
     page.goto(view.address(url, run))
@@ -159,7 +201,7 @@ def _stretch(page: Page, width: int) -> None:
 
 
 @contextmanager
-def _app(home: Path | None, url: str | None) -> Iterator[str]:
+def served(home: Path | None, url: str | None) -> Iterator[str]:
     """The address of the app that runs, or of one that is served until the block ends."""
     if url is not None:
         yield url.rstrip("/")
@@ -201,6 +243,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--view", action="append", choices=list(VIEWS))
     parser.add_argument("--width", action="append", type=int)
     parser.add_argument("--scheme", action="append", choices=SCHEMES)
+    parser.add_argument("--readme", action="store_true", help="the pictures of the README, light and dark")
     return parser.parse_args()
 
 

@@ -33,7 +33,7 @@ from mauve_core.scoring.gate import BASELINE, CANDIDATE, GateSides, equal_rows, 
 from mauve_core.scoring.gate_rule import MEASURE, GateRule, GateTest, Verdict, require_measures
 from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Partition
-from mauve_core.scoring.sides import check_sides, encode_sides, take_features
+from mauve_core.scoring.sides import check_sides, encode_sides, require_skippable, take_features
 from mauve_core.scoring.streams import stream
 
 Side = Literal["reference", "baseline", "candidate"]
@@ -139,6 +139,7 @@ def run_gate(
     measures: Sequence[str] = (MEASURE,),
     features: Mapping[str, FeaturesOrPath] | None = None,
     feature_store: FeatureStore | None = None,
+    skip_unencodable: bool = False,
     device: str = "auto",
     progress: Progress = silent,
 ) -> GateResult:
@@ -153,7 +154,7 @@ def run_gate(
         Scores, each tested at an equal part of the level.
     features : mapping of str to (n, d) array or path, optional
         By ``human`` for the reference, ``baseline`` and ``candidate``; requires ``config.encoder`` None.
-    feature_store, device, progress : see :func:`mauve_core.scoring.compare.compare`
+    feature_store, skip_unencodable, device, progress : see :func:`mauve_core.scoring.compare.compare`
 
     Raises
     ------
@@ -161,19 +162,20 @@ def run_gate(
         As ``compare`` and :func:`mauve_core.scoring.gate.gate_tests`.
     """
     config, rule = config or CompareConfig(), rule or GateRule()
+    require_skippable(skip_unencodable, config.encoder is not None)
     require_measures(measures)
     corpora = {HUMAN: reference, BASELINE: baseline, CANDIDATE: candidate}
     check_sides(reference, {BASELINE: baseline, CANDIDATE: candidate}, config, features, None)
-    encoded = (
-        encode_sides(corpora, config, feature_store, device, progress)[0]
-        if features is None
-        else take_features(corpora, features, None)
-    )
+    if features is None:
+        encoded, _ = encode_sides(corpora, config, feature_store, device, progress, skip_unencodable=skip_unencodable)
+        corpora = {name: side.corpus for name, side in encoded.items()}
+    else:
+        encoded = take_features(corpora, features, None)
     matched = _matched(corpora)
     groups_seed, rows_seed = stream(config.score.seed, "gate").spawn(2)
     prompts = _prompts(corpora, matched)
     generations = {name: corpora[name].generation_codes.astype(np.intp) for name in (BASELINE, CANDIDATE)}
-    rows = {HUMAN: np.arange(len(reference))}
+    rows = {HUMAN: np.arange(len(corpora[HUMAN]))}
     rows |= equal_rows({name: prompts[name] for name in generations}, generations, rows_seed)
     features_of = {name: side.features for name, side in encoded.items()}
     sides = GateSides(
@@ -185,7 +187,7 @@ def run_gate(
         measured({name: Stacked([array], rows=rows[name]) for name, array in features_of.items()}, config.score),
         config.score,
         progress=progress,
-        texts={HUMAN: len(reference), BASELINE: n, CANDIDATE: n},
+        texts={HUMAN: len(corpora[HUMAN]), BASELINE: n, CANDIDATE: n},
     )
     partitions = found[BASELINE, CANDIDATE]
     tests = gate_tests(partitions, sides, measures, rule, config.score.scale)

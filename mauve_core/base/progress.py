@@ -41,6 +41,12 @@ class Paced(str):
         return named
 
 
+class Told(str):
+    """A sentence in the place of a stage: reported once, and kept in sight while other stages follow."""
+
+    __slots__ = ()
+
+
 def silent(stage: str, done: int, total: int) -> None:
     """Report nothing."""
 
@@ -109,7 +115,8 @@ class ConsoleProgress:
         left = clock.seconds_left(now)
         ending = "done" if done >= total else ("" if left is None else f"about {format_seconds(left)} left")
         pace = f", {stage.pace}," if isinstance(stage, Paced) and stage.pace else ""
-        line = f"{printable(stage)}: {done:,} of {total:,}{pace} {ending}".rstrip(" ,")
+        counted = "" if isinstance(stage, Told) else f": {done:,} of {total:,}{pace} {ending}"
+        line = f"{printable(stage)}{counted}".rstrip(" ,")
         sys.stderr.write(f"\r\033[K{line}" if terminal else f"{line}\n")
         if terminal and done >= total:
             sys.stderr.write("\n")

@@ -24,6 +24,7 @@ from mauve_core.cli.options import (
     add_encoder_options,
     add_normalize_option,
     add_output_options,
+    add_skip_option,
     encoder_config,
     name_default_encoder,
     normalize_steps,
@@ -74,6 +75,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True, names=", ".join(FILES))
     add_normalize_option(parser)
+    add_skip_option(parser)
     add_encoder_options(parser)
     parser.add_argument(
         "--features",
@@ -185,6 +187,7 @@ def _result(args: argparse.Namespace) -> GateResult:
         measures=measures,
         features=features or None,
         feature_store=FeatureStore(),
+        skip_unencodable=args.skip_unencodable,
         device=args.device or "auto",
         progress=progress_of(args),
     )

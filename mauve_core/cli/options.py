@@ -211,7 +211,7 @@ def add_skip_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-unencodable",
         action="store_true",
-        help="leave out texts that the encoder has no vector for, and count them; after --equalize",
+        help="leave out texts that the encoder has no vector for, and count them",
     )
 
 

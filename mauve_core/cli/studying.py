@@ -13,6 +13,7 @@ from mauve_core.cli.options import (
     add_name_option,
     add_output_options,
     add_score_options,
+    add_skip_option,
     encoder_config,
     make_run,
     name_default_encoder,
@@ -51,6 +52,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_output_options(parser, table=True)
     add_field_options(parser)
+    add_skip_option(parser)
     add_encoder_options(parser)
     add_score_options(parser)
     parser.set_defaults(run=_study, reads_files=True)
@@ -97,6 +99,7 @@ def task_of(args: argparse.Namespace) -> StudyTask:
         prompt_tokens=args.prompt_tokens,
         config=CompareConfig(encoder=encoder_config(args), score=score, projection=not args.no_map),
         measures=not args.no_measures,
+        skip_unencodable=args.skip_unencodable,
         device=args.device,
         tokenizer=args.tokenizer,
         server=served.server_options(args),

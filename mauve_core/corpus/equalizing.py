@@ -26,14 +26,15 @@ Unit = tuple[str, int]
 """A prompt, and how many texts of it come before on the same side, in the same generation."""
 
 
-def equal_draws(corpora: Mapping[str, Corpus], seed: int) -> dict[str, NDArray[np.int64]]:
+def equal_draws(corpora: Mapping[str, Corpus], seed: int, most: int | None = None) -> dict[str, NDArray[np.int64]]:
     """Return, by side, the positions of the texts that are drawn, in ascending order.
 
-    Each side has as many as the smallest has texts; with generations, as many of each.
+    Each side has as many as the smallest has texts, and at most ``most``; with generations, as many of each.
     """
     names = prompt_names(keys_of(corpora))
     units = {side: _units(names[side], corpora[side].generations) for side in corpora}
     least = min(len(set(own)) for own in units.values())
+    least = least if most is None else min(least, most)
     drawn = {side: set(sorted(set(own), key=lambda unit: _rank(unit, seed))[:least]) for side, own in units.items()}
     return {
         side: np.array([index for index, unit in enumerate(own) if unit in drawn[side]], dtype=np.int64)

@@ -73,6 +73,8 @@ class JobState:
         Time at which the current stage began.
     updated : str
         Time at which this was written.
+    told : str
+        What the work had to tell so far, such as the scores of a few texts; empty without anything.
     message : str
         For the reader: why it failed; empty otherwise.
     run : str or None
@@ -90,6 +92,7 @@ class JobState:
     started: Time | None = None
     stage_started: Time | None = None
     updated: Time = ""
+    told: str = ""
     message: str = ""
     run: str | None = None
     kind: str = "comparison"

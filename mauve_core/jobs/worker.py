@@ -27,7 +27,7 @@ from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
 from mauve_core.base.extras import asking_for_packages
 from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.progress import StageClock, StageClocks, format_seconds
+from mauve_core.base.progress import StageClock, StageClocks, Told, format_seconds
 from mauve_core.jobs import estimates, memory, queue
 from mauve_core.jobs.state import AMOUNT, CANCEL, LOG, TASK, JobState, read_json, read_state, write_state
 from mauve_core.store import Run
@@ -164,6 +164,10 @@ class _Reporter:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.check()
+        if isinstance(stage, Told):
+            self._log(stage)
+            self._write(replace(self._state, told=str(stage)))
+            return
         now = time.monotonic()
         clock = self._clocks.clock_of(stage, done, total, now)
         self._encoded = self._encoded or estimates.is_encoding(stage)

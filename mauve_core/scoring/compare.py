@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
-from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.progress_bars import ProgressChoice, progress_for
@@ -37,7 +36,14 @@ from mauve_core.scoring.own_clustering import CLUSTERED_BY, OwnClustering, name_
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 from mauve_core.scoring.settings import Encoding, settled, with_precision
-from mauve_core.scoring.sides import check_sides, checked_corpora, encode_by, encode_sides, take_features
+from mauve_core.scoring.sides import (
+    check_sides,
+    checked_corpora,
+    encode_by,
+    encode_sides,
+    require_skippable,
+    take_features,
+)
 from mauve_core.scoring.streams import stream
 
 DRAWING = "drawing the map"
@@ -138,11 +144,7 @@ def compare(
         require_clustering(clustering)
     given, named = features is not None, config is not None or encoder is not None
     config, function = settled(config, encoder, encoder_name, given=given, k=k, seeds=seeds, seed=seed)
-    if skip_unencodable and (given or function is not None):
-        raise InputError(
-            "skip_unencodable is for texts that an encoder refuses, and features were given",
-            todo="Leave it out, or name an encoder",
-        )
+    require_skippable(skip_unencodable, not given and function is None)
     if config.projection and draw_map:
         require_map()
     clock = _Clock()

@@ -25,9 +25,7 @@ from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Source
 
-SKIP = (
-    "Add content to them; or leave them out and count them: compare --skip-unencodable, in Python skip_unencodable=True"
-)
+SKIP = "Add content to them; or leave them out and count them: --skip-unencodable, in Python skip_unencodable=True"
 """What to do about texts that the encoder refuses."""
 
 ENCODING = "Encoding sides"
@@ -150,6 +148,15 @@ def require_room(score: ScoreConfig, sizes: Sequence[int], generations: Sequence
             + (" and their generations" if repeats > len(others) else ""),
             received=f"{score.bootstrap:,} x {score.seeds:,} x {repeats:,}",
             todo=f"Use fewer resamples (500 give a good interval), or set {limits.RESAMPLES_VARIABLE}",
+        )
+
+
+def require_skippable(skip_unencodable: bool, encoded: bool) -> None:
+    """Raise InputError if texts that an encoder refuses are to be left out where none encodes."""
+    if skip_unencodable and not encoded:
+        raise InputError(
+            "skip_unencodable is for texts that an encoder refuses, and features were given",
+            todo="Leave it out, or name an encoder",
         )
 
 

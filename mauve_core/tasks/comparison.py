@@ -27,6 +27,7 @@ from mauve_core.store import Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.draw_map import with_map
+from mauve_core.tasks.preview import tell_preview
 
 READING = "Reading files"
 SAVING = "Saving the run"
@@ -194,6 +195,8 @@ def compare_and_store(
     existing = None if job is None else _run_of_job(job, name, store)
     if existing is not None:
         return _completed(existing, config, stored, progress)
+    if features is None:
+        tell_preview(corpora, config, feature_store, device, progress)
     if skip_unencodable:  # the run keeps the texts that are left; compare() takes their features from the store
         sides, _ = encode_sides(corpora, config, feature_store, device, progress, skip_unencodable=True)
         corpora = {source: side.corpus for source, side in sides.items()}

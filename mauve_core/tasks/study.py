@@ -23,7 +23,7 @@ import numpy as np
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
-from mauve_core.base.progress import Progress, silent
+from mauve_core.base.progress import Progress, Told, silent
 from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.base.validation import NotBlank, Within
 from mauve_core.corpus import Corpus
@@ -69,6 +69,8 @@ class StudyTask(NewRunTask):
     measures : bool
         Also measure the texts, with the model that wrote them; without those measures that need it, if it is behind a
         server.
+    skip_unencodable : bool
+        Leave out texts that the encoder refuses, and count them.
     device : str
     tokenizer : str or None
         Whose tokens prompts and texts are counted in: catalog name, hub id, folder or GGUF file. Needed for a model
@@ -87,6 +89,7 @@ class StudyTask(NewRunTask):
     prompt_tokens: Annotated[int, Within(1)] | None = None
     config: CompareConfig = field(default_factory=CompareConfig)
     measures: bool = True
+    skip_unencodable: bool = False
     device: NotBlank = "auto"
     tokenizer: NotBlank | None = None
     server: ServerOptions | None = None
@@ -117,7 +120,7 @@ class StudyTask(NewRunTask):
     @property
     def folder(self) -> Path:
         """Folder of the generated texts; settings that give equal texts give the same folder."""
-        other = ("config", "measures", "device", "server")
+        other = ("config", "measures", "skip_unencodable", "device", "server")
         inputs = {name: value for name, value in self.to_json().items() if name not in other}
         if self.server is not None and self.server.sampling_fields:
             inputs["sampling_fields"] = True
@@ -153,7 +156,14 @@ class StudyTask(NewRunTask):
         """
         corpora = self._asked(progress, tell) if self.is_served else self._written(progress)
         run = compare_and_store(
-            self.name, corpora, self.config, device=self.device, job=job, progress=progress, stored=stored
+            self.name,
+            corpora,
+            self.config,
+            skip_unencodable=self.skip_unencodable,
+            device=self.device,
+            job=job,
+            progress=progress,
+            stored=stored,
         )
         if self.measures:
             from mauve_core.experiments.text_measures.stored import measure_run
@@ -213,7 +223,7 @@ class StudyTask(NewRunTask):
             settings=self.settings,
             progress=progress,
             server=self.server,
-            tell=tell or (lambda line: progress(line, 1, 1)),
+            tell=tell or (lambda line: progress(Told(line), 1, 1)),
         )
         what = "Texts" if self.prompt_tokens is None else "Prompts and texts"
         about = f"{what} were cut in tokens of {name}; the server does not show those of its model."

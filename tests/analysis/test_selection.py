@@ -133,6 +133,7 @@ def stored_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return make_run(tmp_path_factory.mktemp("stored"), n=60, seeds=1, projection=False)
 
 
+@pytest.mark.slow
 def test_rows_of_a_cluster(stored_run: Run) -> None:
     part = stored_run.comparison.partition("pairwise", "close", 0)
     cluster = int(part.labels[HUMAN][0])

@@ -80,6 +80,7 @@ def test_an_invalid_expression_is_refused_with_its_reason(pattern: str) -> None:
         rows(TextSearch(pattern, as_pattern=True))
 
 
+@pytest.mark.slow
 def test_an_expression_that_backtracks_without_end_is_stopped() -> None:
     started = time.monotonic()
     with pytest.raises(InputError, match=r"longer than 0\.2 seconds"):
@@ -89,6 +90,7 @@ def test_an_expression_that_backtracks_without_end_is_stopped() -> None:
     assert time.monotonic() - started < 20
 
 
+@pytest.mark.slow
 def test_the_time_is_that_of_all_texts_together() -> None:
     many = corpus(["a" * 24 + "!" for _ in range(2000)])
     with pytest.raises(InputError, match="one source"):

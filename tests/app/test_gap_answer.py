@@ -22,6 +22,7 @@ OpenPage = Callable[..., AppTest]
 PAGES = ("gap", "map")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("run_home")
 @pytest.mark.parametrize("page", PAGES)
 def test_each_page_opens_with_the_costliest_cluster_in_either_direction(

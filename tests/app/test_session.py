@@ -431,6 +431,7 @@ def test_another_field_of_metadata_forgets_the_value() -> None:
     assert found == State(run="a", what_if_field="words", what_if_value="7")
 
 
+@pytest.mark.slow
 @given(states, states)
 def test_what_a_change_leaves_is_what_its_link_says(before: State, after: State) -> None:
     found = changed(before, **{field: getattr(after, field) for field in PARAMETERS})

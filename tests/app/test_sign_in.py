@@ -82,6 +82,7 @@ def test_a_stranger_gets_the_sign_in_page_and_nothing_else(server: TestClient) -
         assert server.get(path).status_code == 401, "there is no provider"
 
 
+@pytest.mark.slow
 def test_the_password_opens_everything_and_signing_out_closes_it(server: TestClient) -> None:
     assert attempt(server, "wrong horse") == 401
     assert server.get("/").status_code == 401
@@ -214,6 +215,7 @@ def test_a_target_that_cannot_be_read_leads_to_the_start(server: TestClient, tar
     assert (answer.status_code, answer.headers.get("location")) in ((303, "/"), (400, None))
 
 
+@pytest.mark.slow
 def test_guessing_is_slowed_down(server: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [5000.0]
     monkeypatch.setattr(sign_in.time, "monotonic", lambda: now[0])

@@ -261,6 +261,7 @@ def people_read() -> Iterator[Path]:
     yield ROOT / "mauve_core/scoring/tables.py"
 
 
+@pytest.mark.slow
 def test_no_place_that_people_read_formats_a_number_by_hand() -> None:
     found = [line for path in people_read() for line in made_by_hand(path)]
     assert [line for line in found if line.partition(":")[0] not in LEFT_ALONE] == []

@@ -33,8 +33,9 @@ SEVERE = ("serious", "critical")
 _HELPED = """() => document.querySelector('.st-key-face')
     && !document.querySelector('[data-testid="stSidebarNavItems"] li:not([role])')"""
 
-_RUN = """async () => {
-    const {violations} = await axe.run(document, {resultTypes: ['violations'], iframes: false});
+_RUN = """async only => {
+    const rules = only.length ? {runOnly: {type: 'rule', values: only}} : {};
+    const {violations} = await axe.run(document, {resultTypes: ['violations'], iframes: false, ...rules});
     return violations.map(({id, impact, nodes}) => ({id, impact, nodes: nodes.map(node => ({
         target: node.target.flat().join(' '), html: node.html, says: node.failureSummary}))}));
 }"""
@@ -107,12 +108,12 @@ def script_or_skip() -> Path:
         pytest.skip(f"{NO_AXE}: {error}")
 
 
-def violations(page: Page) -> list[Violation]:
-    """What axe finds serious or critical on the page, an entry for each element."""
+def violations(page: Page, *rules: str) -> list[Violation]:
+    """What axe finds serious or critical on the page, an entry for each element; by all rules unless some are named."""
     page.wait_for_function(_HELPED)
     page.wait_for_timeout(PAUSE_MS)
     page.evaluate(script_or_skip().read_text())
-    found: list[dict[str, Any]] = page.evaluate(_RUN)
+    found: list[dict[str, Any]] = page.evaluate(_RUN, list(rules))
     return [
         Violation(rule["id"], rule["impact"], node["target"], node["html"], node["says"])
         for rule in found

@@ -1,4 +1,4 @@
-"""Every view of a run under axe-core, in light and dark, and those of a run of images that show pictures.
+"""Every view of a run under axe-core, in light, its colors in dark, too, and those of a run of images with pictures.
 
 Nothing is serious or critical, but for what is named below.
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from docs.screenshots import HEIGHT, RESTING, SCHEMES, VIEWS, WIDTHS, View, open_view
+from docs.screenshots import HEIGHT, RESTING, VIEWS, WIDTHS, View, open_view
 from mauve_core.base.config import HUMAN
 from tests.browser import axe
 from tests.browser.axe import Violation
@@ -34,11 +34,12 @@ WITH_PICTURES = ("clusters", "cluster", "why", "map-area", "map-cluster", "texts
 ACCEPTED: tuple[tuple[str, str, str], ...] = ()
 """Rule, part of the selector or markup, and why it stays."""
 
-WINDOWS = {"light": WIDTHS[1:], "dark": WIDTHS[:1]}
-"""Widths of the window: a view is opened in the first and then drawn out to the others."""
-
 RESIZE_MS = 300
-"""Until charts have taken a new width over."""
+"""Until charts have taken a new width or theme over."""
+
+_BACKGROUND = """() => Math.max(...getComputedStyle(document.querySelector('[data-testid="stApp"]'))
+    .backgroundColor.match(/\\d+/g).slice(0, 3).map(Number))"""
+DARKEST = 64  # of 255: a dark page's background is no brighter
 
 _OVERFLOW = """() => ['[data-testid="stMain"]', '[data-testid="stSidebarContent"]', 'html'].filter(name => {
     const element = document.querySelector(name);
@@ -61,14 +62,12 @@ def seen_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture(scope="module")
-def pages(chromium: Browser) -> Iterator[dict[str, Page]]:
-    """One page for all views, light and dark."""
-    contexts = {scheme: still(chromium, color_scheme=scheme) for scheme in SCHEMES}
-    for context in contexts.values():
-        context.set_default_timeout(PAGE_TIMEOUT_MS)
-    yield {scheme: context.new_page() for scheme, context in contexts.items()}
-    for context in contexts.values():
-        context.close()
+def seen(chromium: Browser) -> Iterator[Page]:
+    """One page for all views."""
+    context = still(chromium)
+    context.set_default_timeout(PAGE_TIMEOUT_MS)
+    yield context.new_page()
+    context.close()
 
 
 def is_accepted(found: Violation) -> bool:
@@ -76,43 +75,51 @@ def is_accepted(found: Violation) -> bool:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_view(pages: dict[str, Page], seen_app: str, scheme: str, name: str) -> None:
-    examine(pages[scheme], scheme, VIEWS[name], seen_app, RUN)
+def test_a_view(seen: Page, seen_app: str, name: str) -> None:
+    examine(seen, VIEWS[name], seen_app, RUN)
 
 
 @pytest.mark.parametrize("name", WITH_PICTURES)
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_view_of_images(pages: dict[str, Page], seen_app: str, scheme: str, name: str) -> None:
-    examine(pages[scheme], scheme, VIEWS[name], seen_app, IMAGES)
+def test_a_view_of_images(seen: Page, seen_app: str, name: str) -> None:
+    examine(seen, VIEWS[name], seen_app, IMAGES)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_findings_of_images(pages: dict[str, Page], seen_app: str, scheme: str) -> None:
-    examine(pages[scheme], scheme, View("findings", {"candidate": "dark"}), seen_app, DARK)
-    assert pages[scheme].get_by_role("heading", name="It makes darker images").is_visible()
+def test_findings_of_images(seen: Page, seen_app: str) -> None:
+    examine(seen, View("findings", {"candidate": "dark"}), seen_app, DARK)
+    assert seen.get_by_role("heading", name="It makes darker images").is_visible()
 
 
-def examine(page: Page, scheme: str, view: View, url: str, run: str) -> None:
-    page.set_viewport_size({"width": WINDOWS[scheme][0], "height": HEIGHT})
+def examine(page: Page, view: View, url: str, run: str) -> None:
+    """Open a view in light, the window as wide as a laptop's, then drawn out to the other widths; then in dark."""
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": WIDTHS[1], "height": HEIGHT})
     open_view(page, view, url, run)
-    severe = [str(each) for each in axe.violations(page) if not is_accepted(each)]
-    assert not severe, "\n".join(severe)
+    require_none(axe.violations(page))
     levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map(each => Number(each.tagName[1]))")
     assert levels.count(1) == 1
     assert levels[0] == 1
     assert all(after <= before + 1 for before, after in itertools.pairwise(levels)), levels
     charts = page.get_by_test_id("stPlotlyChart")
     assert [place for place in range(charts.count()) if not _has_words(page, place)] == []
-    for width in WINDOWS[scheme]:
+    for width in (*WIDTHS[1:], WIDTHS[0]):
         page.set_viewport_size({"width": width, "height": HEIGHT})
         page.wait_for_function(RESTING)
         page.wait_for_timeout(RESIZE_MS)
         assert page.evaluate(_OVERFLOW) == [], f"{width} pixels"
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(RESTING)
+    page.wait_for_timeout(RESIZE_MS)
+    assert page.evaluate(_BACKGROUND) < DARKEST
+    require_none(axe.violations(page, "color-contrast"))
 
 
-def test_axe_finds_what_is_wrong(pages: dict[str, Page], seen_app: str) -> None:
-    page = pages["light"]
+def require_none(found: list[Violation]) -> None:
+    severe = [str(each) for each in found if not is_accepted(each)]
+    assert not severe, "\n".join(severe)
+
+
+def test_axe_finds_what_is_wrong(seen: Page, seen_app: str) -> None:
+    page = seen
     # The checker itself: a picture without words and grey on grey are found.
     open_view(page, VIEWS["published"], seen_app, RUN)
     page.evaluate(

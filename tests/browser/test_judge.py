@@ -89,6 +89,7 @@ def stored(store: RatingStore, pair: Pair, rater: str | None = None) -> dict[str
     return {rating.question: rating.option for rating in ratings if rating.key == pair.key}
 
 
+@pytest.mark.rare
 def test_ten_pairs_with_the_keyboard_and_a_reload_in_the_middle(
     page: Page, live_app: str, live_run: Run, store: RatingStore, plan: PairPlan
 ) -> None:

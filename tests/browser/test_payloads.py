@@ -134,6 +134,7 @@ def test_every_view_shows_them_as_text(page: Page, app: str, runs: dict[str, Run
     assert missing(PARTS[part], shown) == []
 
 
+@pytest.mark.rare
 def test_a_run_that_is_nothing_else_is_opened(page: Page, app: str) -> None:
     for key in PAYLOADS:
         open_view(page, VIEWS["compare"], app, f"alone-{key}")
@@ -143,17 +144,25 @@ def test_a_run_that_is_nothing_else_is_opened(page: Page, app: str) -> None:
 
 
 def test_links_that_are_made_of_them(page: Page, app: str) -> None:
-    """Every parameter of the address that takes a text has one, with a run that there is and without."""
-    paths = itertools.cycle(dict.fromkeys(view.path for view in VIEWS.values()))
-    for place, (key, text) in enumerate(PAYLOADS.items()):
-        taken = {each.name: text for each in PARAMETERS.values() if text in str(each.codec.read(text))}
-        assert {"run", "candidate", "is"} <= taken.keys(), key
-        if place % 2:
+    """Every parameter of the address that takes a text has another one, with a run that there is and without."""
+    texts = list(PAYLOADS.values())
+    shown = set()
+    for turn, path in enumerate(dict.fromkeys(view.path for view in VIEWS.values())):
+        turned = itertools.cycle([*texts[turn:], *texts[:turn]])
+        taken = {}
+        for each in PARAMETERS.values():
+            fitting = (text for text in itertools.islice(turned, len(texts)) if text in str(each.codec.read(text)))
+            if (text := next(fitting, None)) is not None:
+                taken[each.name] = text
+        assert {"run", "candidate", "is"} <= taken.keys(), path
+        shown |= set(taken.values())
+        if turn % 2:
             taken["run"] = "part-0"
-        page.goto(f"{app}/{next(paths)}?{urlencode(taken)}")
+        page.goto(f"{app}/{path}?{urlencode(taken)}")
         page.wait_for_function(RESTING)
         assert alive(page) == [], page.url
         assert page.get_by_test_id("stException").count() == 0, page.url
+    assert shown == set(texts)
 
 
 def test_files_that_are_called_so(page: Page, app: str) -> None:

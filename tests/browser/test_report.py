@@ -87,6 +87,7 @@ def test_the_app_saves_it_and_it_opens_from_disk_with_the_network_off(
         expect(report.get_by_role("rowheader", name=NAMES[0]).first).to_be_visible()
 
 
+@pytest.mark.rare
 def test_every_figure_is_drawn_once_it_comes_into_view(chromium: Browser, report: Path, hostile: Run) -> None:
     explained = [run_gap_test(hostile, "pairwise", name).explains for name in NAMES]
     assert len(set(explained)) == 2

@@ -18,7 +18,7 @@ from tests.browser.conftest import serving, still
 from tests.job_folders import turn_taken
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 JOB_TIMEOUT_MS = 240_000
 NAME = "made meanwhile"

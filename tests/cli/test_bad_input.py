@@ -78,6 +78,7 @@ def shell(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     return Shell(tmp_path / "files", capsys)
 
 
+@pytest.mark.slow
 def test_missing_file(shell: Shell) -> None:
     (shell.folder / "close.jsonl").unlink()
     shell.refuses(shell.compare(), "close.jsonl")
@@ -209,6 +210,7 @@ def test_a_limit_that_cannot_be_used_is_wrong_input(
         shell.refuses(shell.compare(), variable)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", [["report", "earlier"], ["runs", "export", "earlier"]])
 def test_what_cannot_be_written_over_is_wrong_input(shell: Shell, tmp_path: Path, action: list[str]) -> None:
     os.mkfifo(tmp_path / "out")

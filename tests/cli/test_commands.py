@@ -90,6 +90,7 @@ SLOW = {"torch", "transformers", "numba", "sklearn", "streamlit", "scipy", "pand
 """Libraries that take longer to import than a wrong command may take."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "told"),
     [

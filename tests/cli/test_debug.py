@@ -56,6 +56,7 @@ def test_a_home_that_cannot_be_written_is_no_second_fault(tmp_path: Path, monkey
     assert (tmp_path / "file").read_text() == ""
 
 
+@pytest.mark.slow
 def test_the_file_holds_versions_counts_and_faults(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -128,6 +128,7 @@ def test_a_gate_that_is_stopped_leaves_no_result_of_an_earlier_one(folder, monke
     assert UNFINISHED in Path("a.md").read_text()
 
 
+@pytest.mark.slow
 def test_texts_are_normalized_on_every_side(folder, capsys):
     make_gpt2(folder / "tiny")
     call = arguments(*FAILS, "--encoder", str(folder / "tiny"), "--json", features=False)

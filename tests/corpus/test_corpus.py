@@ -415,6 +415,7 @@ def corpora(draw: st.DrawFn) -> Corpus:
     )
 
 
+@pytest.mark.slow
 @examples
 @given(corpora())
 def test_parquet_brings_back_the_same_corpus(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> None:
@@ -508,6 +509,7 @@ def test_importing_loads_no_model_library() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads by /proc")
 def test_reading_a_stored_corpus_leaves_no_threads_behind(tmp_path: Path) -> None:
     """Threads of Arrow that have read from a Python file may abort the process when it ends."""

@@ -181,6 +181,7 @@ def test_damaged_logs_are_refused(kind: str, tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.slow
 def test_every_changed_byte_is_read_or_refused(tmp_path: Path) -> None:
     """A byte that is changed gives the texts, or an error of ours: never one of a library."""
     method = zipfile.ZIP_DEFLATED

@@ -118,6 +118,7 @@ def test_paths_that_lead_to_no_text(field: str, parts: tuple[str, ...], tmp_path
         assert part in str(caught.value)
 
 
+@pytest.mark.slow
 def test_wide_and_deep_rows_are_listed_up_to_a_limit(tmp_path: Path) -> None:
     deep: object = "text at the end"
     for _ in range(50):

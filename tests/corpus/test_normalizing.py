@@ -200,6 +200,7 @@ def test_what_was_done_is_stored_with_the_texts(tmp_path: Path) -> None:
     assert again.take([1]).normalized == corpus.normalized
 
 
+@pytest.mark.slow
 def test_texts_made_to_take_long_do_not() -> None:
     """A quarter of a million signs that no step may read again from each of them."""
     n = 250_000

@@ -50,3 +50,14 @@ def test_every_file_that_the_docs_name_exists() -> None:
     missing = {(page, name) for page, name in named if not any((home / name).is_file() for home in homes)}
     assert named
     assert not missing
+
+
+def test_what_the_readme_links_to_and_shows_exists() -> None:
+    root = DOCS.parent
+    text = (root / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"\]\(([^)#]+)|(?:src|srcset)=\"([^\"]+)", text)
+    paths = {link or shown for link, shown in named if not link.startswith("http")}
+    assert {path for path in paths if not (root / path).is_file()} == set()
+    assert {path.rpartition("/")[2] for path in paths if path.startswith("docs/pictures/")} == {
+        f"readme-{name}-{scheme}.webp" for name in ("compare", "why") for scheme in ("light", "dark")
+    }

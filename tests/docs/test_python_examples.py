@@ -13,7 +13,8 @@ from tests.synthetic import make_run
 CALLS = re.compile(r"\brun\.(?!save|open|log)\w+\((?:[^()]*)\)")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/installation.md"])
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
 def test_the_calls_of_a_run_that_a_page_shows_can_be_made(page: str, tmp_path: Path) -> None:
     run = make_run(tmp_path, projection=False, seeds=2, names=["close", "collapsed"])
     cluster = int(run.clusters("collapsed")["cluster"].iloc[0])

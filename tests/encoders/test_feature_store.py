@@ -269,6 +269,7 @@ def test_what_dead_writers_left_is_swept(store: FeatureStore) -> None:
         assert {path.name for path in store.root.iterdir()} == {KEY, working.name}
 
 
+@pytest.mark.slow
 def test_concurrent_writers_do_no_harm(store: FeatureStore) -> None:
     errors: list[BaseException] = []
     written = [arrays(seed)[0] for seed in range(6)]

@@ -270,6 +270,7 @@ def test_gguf_files_that_lie(tmp_path: Path, name: str) -> None:
         load_model(str(path), device="cpu")
 
 
+@pytest.mark.slow
 def test_a_gguf_file_is_read_alone_and_whole(
     tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
 ) -> None:

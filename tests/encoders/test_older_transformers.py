@@ -115,6 +115,7 @@ def test_only_a_fused_attention_without_these_scales_is_replaced(
     assert scaled.config._attn_implementation == ("sdpa" if knows else "eager")
 
 
+@pytest.mark.slow
 def test_features_are_the_same_bits_however_the_model_was_built(
     tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -302,6 +302,7 @@ def test_encode_through_the_command_line(study: Path, capsys: pytest.CaptureFixt
     assert "40 of 520 words (7.7%) have no vector in vectors.txt" in printed
 
 
+@pytest.mark.slow
 def test_compare_in_python_is_that_of_given_features(study: Path) -> None:
     texts = {
         side: [json.loads(line)["text"] for line in (study / f"{side}.jsonl").read_text().splitlines()]

@@ -119,6 +119,7 @@ def measurements_of(generations: tuple[float, ...] | None) -> Measurements:
     return Measurements(tuple(Row("zipf", name, gap, gap, gap) for name, gap in gaps.items()), {})
 
 
+@pytest.mark.slow
 def test_standard_deviations_are_of_one_kind(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = run.comparison.candidate("close").scores["mauve"]
     monkeypatch.setattr(indicators, "stored_measurements", lambda _: measurements_of((0.1, 0.3)))

@@ -175,6 +175,7 @@ def published() -> dict[tuple[str, str, str, str], float]:
 
 
 class TestAgreements:
+    @pytest.mark.slow
     def test_the_numbers_beside_ours_are_the_papers(self) -> None:
         found = {(row.paper, row.domain, row.reference, row.measure): row.published for row in agreements()}
         assert found == published()

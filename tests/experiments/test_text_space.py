@@ -29,6 +29,7 @@ def space(stored_run: Run, features: dict[str, np.ndarray]) -> TextSpace:
     return TextSpace(features, comparison.joint[0], comparison.config.score)
 
 
+@pytest.mark.slow
 def test_the_nearest_cluster_is_that_of_the_frozen_clusters(
     space: TextSpace, features: dict[str, np.ndarray], stored_run: Run
 ) -> None:

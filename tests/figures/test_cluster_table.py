@@ -88,6 +88,7 @@ disjoint = st.tuples(counts, counts).map(lambda two: (two[0] + [0] * len(two[1])
 close = st.lists(st.integers(0, 5000), min_size=2, max_size=9).map(lambda own: ([*own, 7], [*own, 8]))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.one_of(sparse, equal, disjoint, close), st.sampled_from(["none", "krichevsky-trofimov", "laplace"]))
 def test_costs_add_up_to_the_frontier_integral(sides: tuple[list[int], list[int]], smoothing: str) -> None:
@@ -106,6 +107,7 @@ def test_costs_add_up_to_the_frontier_integral(sides: tuple[list[int], list[int]
     assert (swapped["direction"] != table["direction"])[table["cost"] > 0].all()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.data(), st.floats(0.01, 0.99))
 def test_terms_add_up_to_the_errors(data: st.DataObject, weight: float) -> None:

@@ -31,6 +31,7 @@ def costed(human: list[int], model: list[int], smoothing: str = "none") -> pd.Da
     return with_intervals(table, np.arange(len(table)) / 100, np.arange(len(table)) / 50)
 
 
+@pytest.mark.slow
 @given(counts, st.sampled_from(["none", "laplace"]), st.integers(1, 20))
 def test_both_directions_add_up_to_the_frontier_integral(
     sides: tuple[list[int], list[int]], smoothing: str, most: int

@@ -127,6 +127,7 @@ def killed_while_writing(path: Path) -> Path:
     return left
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_was_writing_goes_at_once_and_what_a_living_one_writes_stays() -> None:
     upload = uploaded("a", 0.0)
     run = home() / "runs" / "one"

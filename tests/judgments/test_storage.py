@@ -42,6 +42,7 @@ class TestAppend:
         assert store.undo("ann") is None
         assert not store.path.exists()
 
+    @pytest.mark.slow
     def test_a_pair_is_on_the_disk_when_the_call_returns(self, store: RatingStore) -> None:
         script = (
             "import os, signal, sys; from pathlib import Path; from mauve_core.judgments import RatingStore;"
@@ -97,6 +98,7 @@ class TestAppend:
             ended.join()
         assert set(store.counts().raters) == {"ann"}
 
+    @pytest.mark.slow
     def test_many_writers_that_begin_at_once_lose_nothing(self, store: RatingStore) -> None:
         writers, pairs = 6, 8
         barrier, errors = threading.Barrier(writers), []

@@ -115,6 +115,7 @@ def test_obuchowski_written_out() -> None:
     assert math.log(found.high / (1 - found.high)) == pytest.approx(math.log(auc / (1 - auc)) + width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [120, pytest.param(600, marks=pytest.mark.trial)])
 def test_level_and_coverage_with_and_without_groups(draws: int) -> None:
     """Of 600 draws, 95% have 0.03 of sampling error at three standard deviations; groups are 40 of five."""

@@ -91,6 +91,7 @@ class TestScores:
                 assert fit.scores == pytest.approx(direct(wins), abs=1e-4)
         assert compared > 12
 
+    @pytest.mark.slow
     @given(tables())
     def test_within_each_component_expected_wins_are_the_wins(self, wins):
         fit = fit_bradley_terry(wins)

@@ -172,6 +172,7 @@ def test_seeds_and_restarts_take_turns_where_memory_is_short(room, monkeypatch):
         cluster_on(DEVICE, x, 30, seeds, restarts=4)
 
 
+@pytest.mark.slow
 def test_small_blocks_and_few_runs_at_once_give_the_same(monkeypatch):
     x = topics(5000, 12)
     seeds = [SeedSequence(seed) for seed in range(3)]

@@ -113,6 +113,7 @@ def test_resamples_that_do_not_fit_are_drawn_again(room, monkeypatch):
     assert (drawn.count(DEVICE) > 1) == (room == 0)
 
 
+@pytest.mark.slow
 def test_scores_intervals_and_tests_of_a_comparison_are_those_of_the_cpu(monkeypatch):
     human, candidates, features = make_comparison_inputs(80)
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=3, restarts=2, bootstrap=120), projection=False)

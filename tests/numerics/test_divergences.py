@@ -246,6 +246,7 @@ class TestLaws:
         for divergence in (kl_divergence, mid_point, frontier_integral):
             np.testing.assert_allclose(divergence(np.append(p, 0), np.append(q, 0)), divergence(p, q), rtol=REORDERED)
 
+    @pytest.mark.slow
     @given(pairs())
     @settings(max_examples=20)
     def test_frontier_integral_is_the_integral_that_defines_it(self, pair):

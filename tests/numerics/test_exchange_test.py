@@ -65,6 +65,7 @@ def test_what_all_or_none_have_says_nothing():
     np.testing.assert_allclose(exchange_test(table, of_p, np.zeros(10, dtype=int)), [1, 1, 2 / 252])
 
 
+@pytest.mark.slow
 def test_a_true_hypothesis_is_rejected_no_oftener_than_the_level():
     rng = np.random.default_rng(3)
     of_p = np.tile([True, False], 60)

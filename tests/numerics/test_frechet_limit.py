@@ -45,6 +45,7 @@ def test_it_comes_close_to_the_distance_of_the_sources(n, m, d, scale, shift):
     assert np.mean([each.bends for each in found]) < 0.1
 
 
+@pytest.mark.slow
 def test_more_texts_have_less_bias_a_shorter_interval_and_the_same_limit():
     rng = np.random.default_rng(3)
     samples = [gaussians(rng, 800, 800, 32, 1.3) for _ in range(12)]

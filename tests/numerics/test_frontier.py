@@ -204,6 +204,7 @@ class TestLawsOfMauve:
         order = random.sample(range(p.size), p.size)
         assert mauve(p[order], q[order]) == pytest.approx(float(mauve(p, q)), abs=AREA_ROUNDING)
 
+    @pytest.mark.slow
     @given(pairs(), st.data())
     def test_merging_bins_never_lowers_mauve(self, pair, data):
         p, q = pair
@@ -213,6 +214,7 @@ class TestLawsOfMauve:
         assert mauve(*merged) >= mauve(p, q) - AREA_ROUNDING
         assert mauve_area(*merged) >= mauve_area(p, q) - 1e-9
 
+    @pytest.mark.slow
     @given(pairs())
     def test_a_larger_scale_never_raises_mauve(self, pair):
         values = [float(mauve(*pair, scale)) for scale in SCALES]

@@ -151,6 +151,7 @@ class TestLaws:
 
 
 class TestTruth:
+    @pytest.mark.slow
     @pytest.mark.parametrize("pair", [Pair(1, shift=1.0), Pair(1, scale=1.5)])
     def test_error_shrinks_with_the_sample(self, pair):
         """Slowly: the bias goes with the squared bandwidth, n^(-2/5) in one dimension, which is 0.23 at 40 times n."""
@@ -159,6 +160,7 @@ class TestTruth:
         assert np.sqrt(np.mean(large**2)) < np.sqrt(np.mean(small**2)) / 2
         assert np.abs(large.mean(axis=0)).max() < 0.02
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("pair", [Pair(2, shift=1.0), Pair(2, scale=1.5)])
     def test_smoothing_hides_part_of_the_divergence(self, pair):
         """Property 15: what is smoothed on both sides is never farther apart; the mid-point here is about 0.1."""
@@ -166,6 +168,7 @@ class TestTruth:
         assert (errors < 0.005).all()
         assert (errors > -0.04).all()
 
+    @pytest.mark.slow
     def test_ends_are_near_the_closed_forms(self):
         pair = Pair(1, shift=1.0)
         found = ratio_frontier(kde_ratios(*pair.draw(1500, 1500, 0)))

@@ -98,12 +98,14 @@ def test_a_batch_of_copies_has_a_finite_loss_and_slope():
     assert torch.isfinite(slope).all()
 
 
+@pytest.mark.slow
 def test_training_lowers_the_objective_and_uses_more_bins_than_a_random_net():
     random, begun, trained = (Lattice(epochs=epochs).fit(groups(), seed=0) for epochs in (0, 5, 40))
     assert random.objective > begun.objective > trained.objective
     assert len(np.unique(trained.labels)) > 2 * len(np.unique(random.labels))
 
 
+@pytest.mark.slow
 def test_a_larger_weight_of_spreading_fills_more_bins():
     x = np.random.default_rng(0).normal(size=(600, 12)).astype(np.float32)
     used = [len(np.unique(Lattice(epochs=10, spreading=weight).fit(x, seed=0).labels)) for weight in (0.005, 0.05, 0.5)]

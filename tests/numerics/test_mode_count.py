@@ -44,6 +44,7 @@ def test_rare_modes_make_the_count_a_lower_bound(shares: Sequence[float], low: f
     assert low < np.mean(counts) < high < len(shares) + 0.1
 
 
+@pytest.mark.slow
 def test_prompts_may_have_different_numbers_of_modes() -> None:
     rng = np.random.default_rng(4)
     means = []
@@ -53,6 +54,7 @@ def test_prompts_may_have_different_numbers_of_modes() -> None:
     assert np.mean(means) == pytest.approx(5.5, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_planted_number() -> None:
     rng = np.random.default_rng(6)
     found = [count_modes(draw_modes(equal(10), PROMPTS, ANSWERS, rng), seed) for seed in range(60)]

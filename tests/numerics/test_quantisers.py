@@ -294,6 +294,7 @@ def test_nothing_of_torch_is_changed_for_others_and_their_settings_change_nothin
     np.testing.assert_array_equal(found.labels, expected.labels)
 
 
+@pytest.mark.slow
 def test_importing_loads_no_torch_and_neither_does_k_means():
     check = (
         "import sys, numpy as np; from mauve_core.numerics.quantisers import QUANTISERS;"

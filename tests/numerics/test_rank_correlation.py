@@ -79,6 +79,7 @@ class TestWorstCase:
         assert worst.exact
         assert worst.lower_bound == worst.value
 
+    @pytest.mark.slow
     @given(st.one_of(whole_rows, real_rows))
     def test_slow_twin(self, rows):
         expected = twin(*rows)

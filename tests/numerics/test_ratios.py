@@ -237,6 +237,7 @@ class TestLaws:
         np.testing.assert_allclose(forward.type_1, backward.type_2[::-1], rtol=1e-10, atol=1e-13)
         np.testing.assert_allclose(forward.type_2, backward.type_1[::-1], rtol=1e-10, atol=1e-13)
 
+    @pytest.mark.slow
     def test_everything_for_histograms_takes_the_atoms(self):
         pair = Pair(3, shift=1.0)
         p, q = ratio_atoms(pair.exact(20_000, 20_000, 4))
@@ -286,6 +287,7 @@ class TestDirect:
             assert np.isfinite(found.type_1).all()
             assert np.isfinite(found.type_2).all()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("distance", [200.0, np.inf])
     def test_separate_sides_have_the_area_of_figure_10(self, distance):
         """Its scores start at pi / 4: with c = 1/2 the curve is a quarter of a circle, on the published grid or not."""

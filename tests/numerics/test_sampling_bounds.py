@@ -41,6 +41,7 @@ def exact_beta(p, n):
 
 
 class TestAlphaAndBeta:
+    @pytest.mark.slow
     @given(pairs(), NUMBERS_OF_TEXTS)
     def test_against_sixty_digits(self, pair, n):
         p, _ = pair

@@ -13,6 +13,7 @@ from mauve_core.numerics.divergences.scores import score_counts
 from tests.numerics.histograms import count_pairs
 
 
+@pytest.mark.slow
 @given(count_pairs())
 def test_each_score_is_that_of_its_own_smoothing(pair):
     p_counts, q_counts = pair

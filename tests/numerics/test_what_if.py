@@ -75,6 +75,7 @@ class TestClusters:
         with pytest.raises(InputError, match="0 to 3"):
             dropped(4, [4])
 
+    @pytest.mark.slow
     @given(count_pairs(), st.sampled_from([0.5, 1.0, 2.0]))
     def test_capped(self, pair, ratio):
         p, q = (probabilities(side) for side in pair)

@@ -164,6 +164,7 @@ def test_wandb_has_the_numbers_settings_tables_and_figures(
         assert media(folder, f"figures/{name}") == json.loads(run.figure(name).to_json())
 
 
+@pytest.mark.slow
 def test_a_table_that_wandb_would_cut_is_refused(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import wandb
 

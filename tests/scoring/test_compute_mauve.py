@@ -201,6 +201,7 @@ class TestArguments:
         with pytest.raises(InputError, match=said):
             compute_mauve(**{**usable, **change})
 
+    @pytest.mark.slow
     def test_features_need_neither_torch_nor_transformers(self) -> None:
         code = (
             "import sys, numpy as np; from mauve_core.scoring.compute_mauve import compute_mauve;"
@@ -211,6 +212,7 @@ class TestArguments:
 
 
 class TestTextsAndTokens:
+    @pytest.mark.slow
     def test_texts_are_encoded_by_their_last_token(self, gpt2: str, texts: list[str]) -> None:
         options = {"featurize_model_name": gpt2, "max_text_length": 12, "num_buckets": 5}
         config = EncoderConfig(gpt2, pooling="last", max_tokens=12)
@@ -238,6 +240,7 @@ class TestTextsAndTokens:
         expected = compute_mauve(p_text=texts[:SIDE], q_text=texts[SIDE:], **options)
         assert compute_mauve(p_text=texts[:SIDE], q_features=q, **options).mauve == pytest.approx(expected.mauve)
 
+    @pytest.mark.slow
     def test_the_same_texts_score_as_the_peer_scores_our_features(self, peer: Any, gpt2: str, texts: list[str]) -> None:
         theirs = peer.get_features_from_input(None, None, texts, gpt2, 1024, -1, "texts", 1)
         ours = encode(texts, EncoderConfig(gpt2, pooling="last"), device="cpu").array

@@ -97,6 +97,7 @@ def by_hand(partitions: tuple[Partition, ...], sides: GateSides) -> dict[str, tu
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("generations", [1, 2])
 def test_difference_spread_bounds_and_p_value_are_those_of_a_plain_twin(generations):
     partitions = drawn({HUMAN: UNIFORM, BASELINE: NEAR, CANDIDATE: FAR}, 60, seed=1, seeds=2)

@@ -55,6 +55,7 @@ def by_features(sides: Sides) -> Comparison:
     return compare(human, candidates, CONFIG, features=features)
 
 
+@pytest.mark.slow
 def test_a_function_or_an_object_gives_the_scores_of_its_features(sides: Sides, by_features: Comparison) -> None:
     human, candidates = sides
     torch = pytest.importorskip("torch")
@@ -87,6 +88,7 @@ def test_the_name_of_an_encoder_is_kept_and_decides_what_ranks_together(sides: S
             require_comparable(named, each)
 
 
+@pytest.mark.slow
 def test_features_of_unknown_origin_do_not_rank_with_others_of_the_same_texts(sides: Sides) -> None:
     first = compare(*sides, CONFIG, encoder=count_topics)
     second = compare(*sides, CONFIG, encoder=lambda texts: count_topics(texts)[:, ::-1])

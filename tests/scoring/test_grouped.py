@@ -47,6 +47,7 @@ def test_blocks_of_resamples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     np.testing.assert_array_equal(parts.star[1].type_1, whole.star[1].type_1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [30, pytest.param(100, marks=pytest.mark.trial)])
 def test_the_interval_covers_the_expected_score(pairs: int) -> None:
     """A 90 % interval covers the mean score of such samples in about 90 % of pairs of samples."""

@@ -38,6 +38,7 @@ def plain() -> Comparison:
     return compare(**sides(), **SETTINGS)
 
 
+@pytest.mark.slow
 def test_our_own_kmeans_gives_our_own_scores(plain: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     """The function gets the features that k-means gets; with the seed's own stream, all numbers are equal."""
     streams: dict[int, SeedSequence] = {}
@@ -62,6 +63,7 @@ def test_our_own_kmeans_gives_our_own_scores(plain: Comparison, monkeypatch: pyt
     assert "ours" in own.warnings[-1]
 
 
+@pytest.mark.slow
 def test_objects_of_scikit_learn_get_k_and_the_seed() -> None:
     kinds = KMeans(n_clusters=2, n_init=1), AgglomerativeClustering(linkage="ward")
     objectives = []

@@ -77,6 +77,7 @@ def test_memory_does_not_grow_with_resamples_but_for_their_frontiers(monkeypatch
     assert peak < 3 * kept + 60 * MB, f"{peak / MB:.0f} MB, of which frontiers {kept / MB:.0f}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_bytes", [1, 10_000])
 def test_blocks_of_draws_give_the_same_rate_and_resamples(most_bytes, monkeypatch):
     comparison = with_resamples(101)

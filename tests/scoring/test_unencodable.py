@@ -10,6 +10,7 @@ import pytest
 
 from mauve_core import compare, read_corpus
 from mauve_core.__main__ import main
+from mauve_core.analysis.gate import run_gate
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import corpus_from_texts
@@ -101,6 +102,14 @@ def test_a_run_keeps_the_texts_that_are_left(folder: Path) -> None:
     assert len(run.corpora["m"]) == run.comparison.candidates[0].source.n == N - 2
     assert f"{EXCLUDED}." in run.comparison.candidates[0].source.notes
     assert len(run.features("m")) == N - 2
+
+
+def test_a_gate_counts_those_that_are_left(folder: Path) -> None:
+    human, m = (file.read(name) for name, file in sides(folder).items())
+    settings = config(folder)
+    with pytest.raises(InputError, match="2 texts of candidate: line 9"):
+        run_gate(human, human, m, settings)
+    assert run_gate(human, human, m, settings, skip_unencodable=True).texts["candidate"] == N - 2
 
 
 def test_a_text_of_zeros_has_no_vector_either(folder: Path, tmp_path: Path) -> None:

@@ -100,6 +100,7 @@ def test_the_hub_has_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
         silent.set()
 
 
+@pytest.mark.slow
 def test_pages_do_not_ask_and_their_workers_may(tmp_path: Path) -> None:
     log = tmp_path / "lookups"
     script = """

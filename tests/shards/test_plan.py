@@ -137,6 +137,7 @@ def test_pickled_features_are_refused(made_up: MadeUp, tmp_path: Path) -> None:
         carried_out(dataclasses.replace(made_up.plan, sides=sides), tmp_path / "work")
 
 
+@pytest.mark.slow
 def test_half_precision_changes_little(made_up: MadeUp, tmp_path: Path) -> None:
     halves = {}
     for name, array in made_up.sides.items():

@@ -207,6 +207,7 @@ def test_an_empty_file_is_filled(store: RunStore) -> None:
     assert version(store.root / INDEX) == FORMAT
 
 
+@pytest.mark.slow
 def test_processes_that_meet_the_same_damage_make_it_anew_once(store: RunStore) -> None:
     run_ids = [save(store, name) for name in ("one", "two")]
     (store.root / INDEX).write_bytes(b"garbage" * 1000)

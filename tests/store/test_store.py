@@ -430,6 +430,7 @@ def test_an_abandoned_folder_goes_when_a_run_is_saved(store: RunStore) -> None:
     assert not (store.root / f"{PARTIAL}old").exists()
 
 
+@pytest.mark.slow
 def test_listing_and_loading_import_no_torch(store: RunStore) -> None:
     run = save(store)
     code = (

@@ -24,6 +24,7 @@ def run(own_home: Path) -> Run:
     return make_run(own_home, n=40, seeds=2, projection=False)
 
 
+@pytest.mark.slow
 def test_equal_to_comparing_the_texts_that_stay(run: Run) -> None:
     identifier = ExcludeTextsTask("less", run.id, MODEL, GONE).perform()
     found = RunStore().load(identifier)

@@ -1,6 +1,6 @@
 // Draws how far a job is, and asks the server for it while the job is at work and the page is looked at.
 //
-// From the server (data): told (active, run, text, share, log: what there is to draw), id, name, address ("" where nobody
+// From the server (data): told (active, run, text, share, said, log: what there is to draw), id, name, address ("" where nobody
 // would answer), beat_ms, logged (whether the log is drawn), place (key of the container that holds the form's button
 // before and after, or ""), focus (whether that button was pressed just now and is gone). To it: nothing. What the route
 // told last stays until a run of the page tells something else.
@@ -26,6 +26,7 @@ export default function progress(component) {
 class Job {
   constructor(root) {
     this.text = made("p", "text");
+    this.said = made("p", "said");
     this.done = made("div", "done");
     this.bar = made("div", "bar", this.done);
     this.lines = made("pre", "lines");
@@ -34,7 +35,7 @@ class Job {
     this.bar.setAttribute("role", "progressbar");
     this.bar.setAttribute("aria-valuemin", "0");
     this.bar.setAttribute("aria-valuemax", "100");
-    root.replaceChildren(this.text, this.bar, this.log);
+    root.replaceChildren(this.text, this.bar, this.said, this.log);
     this.root = root;
     this.root.tabIndex = -1;
     this.noted = ({ target }) => (this.held = placed(this.place)?.contains(target) ?? false);
@@ -54,9 +55,11 @@ class Job {
     this.timer ??= setInterval(() => this.look(), data.beat_ms);
   }
 
-  show({ text, share, log }) {
+  show({ text, share, said, log }) {
     const percent = `${Math.round(100 * share)}`;
     this.text.textContent = text;
+    this.said.textContent = said;
+    this.said.hidden = !said;
     this.done.style.width = `${100 * share}%`;
     this.bar.setAttribute("aria-valuenow", percent);
     this.bar.setAttribute("aria-valuetext", text);

@@ -83,7 +83,8 @@ def show(job: JobState, *, key: str = "progress", log: bool = True, place: str =
 
 
 def progress_data(job: JobState) -> dict[str, Any]:
-    """What the browser draws: ``text``, ``share`` in [0, 1], ``log`` (lines), ``run``, and whether it is ``active``.
+    """What the browser draws: ``text``, ``share`` in [0, 1], what the work has ``said``, ``log`` (lines), ``run``, and
+    whether it is ``active``.
 
     Raises
     ------
@@ -95,6 +96,7 @@ def progress_data(job: JobState) -> dict[str, Any]:
         "active": job.active,
         "run": job.run,
         "text": f"Stopping. {text}" if queue.is_stopping(job) else text,
+        "said": job.told,
         "share": min(job.done / job.total, 1.0) if job.total else 0.0,
         "log": queue.log_lines(job.id, LOG_LINES),
     }

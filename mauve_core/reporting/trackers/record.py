@@ -111,15 +111,23 @@ def _free(plain: str, taken: Iterable[str]) -> str:
     return key
 
 
-def _metrics(comparison: Comparison, keys: Mapping[str, str]) -> dict[str, float]:
+def numbers_of(candidate: Candidate) -> dict[str, float]:
+    """Return every score with its interval and spreads, by the names that trackers get."""
     found: dict[str, float] = {}
-    for candidate in comparison.candidates:
-        for score in SCORES:
-            estimate, name = candidate.scores[score], f"{keys[candidate.name]}/{score}"
-            found |= {name: estimate.mean, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-            spreads = {"sd": estimate.sd, "generations_sd": estimate.generations_sd}
-            found |= {f"{name}_{spread}": value for spread, value in spreads.items() if value is not None}
+    for score in SCORES:
+        estimate = candidate.scores[score]
+        spreads = {"sd": estimate.sd, "generations_sd": estimate.generations_sd}
+        found |= {score: estimate.mean, f"{score}_low": estimate.low, f"{score}_high": estimate.high}
+        found |= {f"{score}_{spread}": value for spread, value in spreads.items() if value is not None}
     return found
+
+
+def _metrics(comparison: Comparison, keys: Mapping[str, str]) -> dict[str, float]:
+    return {
+        f"{keys[candidate.name]}/{name}": value
+        for candidate in comparison.candidates
+        for name, value in numbers_of(candidate).items()
+    }
 
 
 def _settings(run: Run, keys: Mapping[str, str]) -> dict[str, Setting]:

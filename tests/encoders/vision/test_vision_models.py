@@ -208,6 +208,7 @@ def test_a_model_of_images_is_refused_for_texts() -> None:
         language_model(PIXELS, None)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(VISION[EFFICIENTNET].locate() is None, reason="its package is not installed")
 def test_the_small_network_knows_a_flower_and_a_temple() -> None:
     from sklearn.datasets import load_sample_images

@@ -40,6 +40,7 @@ def test_windows_are_the_texts_in_order_and_full(folder):
         windows(tokenizer, TEXTS[:1], 1000)
 
 
+@pytest.mark.slow
 def test_only_the_last_layer_and_the_final_normalization_learn(folder):
     loaded = load_model(str(folder), device="cpu", with_head=True)
     before = {name: value.clone() for name, value in loaded.model.state_dict().items()}

@@ -106,6 +106,7 @@ def plain_holm(p_values: list[float]) -> list[float]:
     return adjusted
 
 
+@pytest.mark.slow
 def test_a_plain_twin_by_loops(sides: dict[str, Collection], measured: Measurements) -> None:
     pairs = list(combinations(SHIFTS, 2))
     plain = {

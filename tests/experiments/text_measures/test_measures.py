@@ -217,6 +217,7 @@ def written(name, decoder=None, n=45):
     return Collection(name, tuple(map(str, range(n))), texts, prompts, decoder=decoder)
 
 
+@pytest.mark.slow
 def test_measures_of_a_model_against_plain_loops(folder):
     import torch
 

@@ -1,0 +1,58 @@
+"""Scores of a few texts a side, told while the rest is still to be encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, written
+from mauve_core.base.progress import Progress, Told
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.equalizing import equal_draws
+from mauve_core.corpus.kinds import common_kind
+from mauve_core.encoders.feature_store import FeatureStore
+
+PREVIEWED = 200  # texts a side
+LEAST = 5  # times as many are left to encode: a preview costs at most a fifth of the wait
+
+
+def tell_preview(
+    corpora: Mapping[str, Corpus], config: CompareConfig, store: FeatureStore, device: str, progress: Progress
+) -> None:
+    """Compare ``PREVIEWED`` texts a side and tell ``progress`` their MAUVE, if encoding all of them takes far longer.
+
+    The texts are drawn with the seed, of the same prompts where sides share them, and have a tenth as many clusters.
+    What keeps them from being compared is left to the comparison of all texts to tell. May raise CancelledError.
+    """
+    from mauve_core.scoring.compare import compare
+
+    if config.encoder is None:
+        return
+    kind = common_kind({name: corpus.kind for name, corpus in corpora.items()})
+    encoder = kind.encoder(config.encoder, device)
+    left = sum(len(corpus) for corpus in corpora.values() if not store.has(encoder.key(corpus)))
+    if left < LEAST * PREVIEWED * len(corpora):
+        return
+    draws = equal_draws(corpora, config.score.seed, most=PREVIEWED)
+    few = {name: corpus.take(draws[name]) for name, corpus in corpora.items()}
+    human, n = few.pop(HUMAN), len(draws[HUMAN])
+    with suppress(InputError):
+        found = compare(
+            human,
+            few,
+            replace(config, score=replace(config.score, k=None)),
+            device=device,
+            progress=lambda stage, done, total: progress(f"Preview: {stage[:1].lower()}{stage[1:]}", done, total),
+            draw_map=False,
+        )
+        told = []
+        for candidate in sorted(found.candidates, key=lambda each: -each.scores["mauve"].mean):
+            score = candidate.scores["mauve"]
+            told.append(
+                f"{printable(candidate.name)} {written(score.mean, SCORE_DECIMALS)} "
+                f"({interval(score.low, score.high, SCORE_DECIMALS)})"
+            )
+        progress(Told(f"Preview, {kind.words.count(n)} a side: MAUVE {', '.join(told)}"), 1, 1)

@@ -1,0 +1,80 @@
+"""Scores of a few texts a side while the rest is encoded: those of comparing just these, and only where it is long."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_app.components.job_progress import progress_data
+from mauve_core import compare, corpus_from_texts
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.formatting import SCORE_DECIMALS, written
+from mauve_core.base.progress import Told
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.equalizing import equal_draws
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.jobs import queue, worker
+from mauve_core.tasks import preview
+from tests.job_folders import job
+
+WORDS = [f"word{number}" for number in range(12)]
+N, FEW = 120, 20
+NONE = "\N{SLIGHTLY SMILING FACE}"
+
+
+@pytest.fixture
+def corpora(monkeypatch: pytest.MonkeyPatch) -> dict[str, Corpus]:
+    monkeypatch.setattr(preview, "PREVIEWED", FEW)
+    rng = np.random.default_rng(0)
+    starts = {HUMAN: WORDS, "near": WORDS, "far": WORDS[:2]}
+    return {
+        name: corpus_from_texts([" ".join(rng.choice(words, 3)) for _ in range(N)], name=name)
+        for name, words in starts.items()
+    }
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> CompareConfig:
+    rng = np.random.default_rng(0)
+    path = tmp_path / "v.txt"
+    path.write_text("".join(f"{word} {' '.join(f'{x:.3f}' for x in rng.normal(size=4))}\n" for word in WORDS))
+    return CompareConfig(EncoderConfig(str(path)), ScoreConfig(k=40, seeds=2, bootstrap=100), projection=False)
+
+
+def told(corpora: dict[str, Corpus], config: CompareConfig, store: FeatureStore) -> list[str]:
+    found: list[str] = []
+    preview.tell_preview(corpora, config, store, "cpu", lambda stage, *_: found.append(stage))
+    return [each for each in found if isinstance(each, Told)]
+
+
+def test_it_tells_the_scores_of_the_drawn_texts(corpora: dict[str, Corpus], config: CompareConfig) -> None:
+    draws = equal_draws(corpora, 0, FEW)
+    assert {len(draw) for draw in draws.values()} == {FEW}
+    few = {name: corpus.take(draws[name]) for name, corpus in corpora.items()}
+    same = compare(few.pop(HUMAN), few, replace(config, score=replace(config.score, k=None)), draw_map=False)
+    (line,) = told(corpora, config, FeatureStore())
+    assert line.startswith(f"Preview, {FEW} texts a side: MAUVE near ")
+    for name in ("near", "far"):
+        assert f"{name} {written(same[name]['mauve'].mean, SCORE_DECIMALS)} (" in line
+
+
+def test_not_where_the_whole_answer_is_near_or_has_none(corpora: dict[str, Corpus], config: CompareConfig) -> None:
+    store = FeatureStore()
+    assert told({name: corpus.take(range(4 * FEW)) for name, corpus in corpora.items()}, config, store) == []
+    refused = corpus_from_texts([NONE] * N, name="near")
+    assert told({**corpora, "near": refused}, config, store) == []
+    compare(corpora[HUMAN], {"near": corpora["near"]}, config, feature_store=store)
+    assert told({HUMAN: corpora[HUMAN], "near": corpora["near"]}, config, store) == []
+
+
+def test_a_job_keeps_it_in_sight() -> None:
+    with job(1, status="running") as state:
+        reporter = worker._Reporter(queue.jobs_folder() / state.id)
+        reporter(Told("Preview"), 1, 1)
+        reporter("Encoding", 1, 2)
+        state = queue.status(state.id)
+        assert (state.told, state.stage) == ("Preview", "Encoding")
+        assert progress_data(state)["said"] == "Preview"
