@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import importlib.util
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,18 +56,16 @@ def sample_path() -> Path:
     spec = importlib.util.find_spec("gensim")
     path = Path(spec.submodule_search_locations[0]) / SAMPLE if spec and spec.submodule_search_locations else None
     if path is None or not path.exists():
-        built = "it has no wheel for Python 3.14 yet, so pip builds it, which needs a C compiler"
-        raise missing("gensim", other=built if sys.version_info >= (3, 14) else "")
+        raise missing("gensim")
     return path
 
 
 def paragraphs(min_words: int = MIN_WORDS) -> list[Paragraph]:
     """Return paragraphs of at least ``min_words`` words as plain text: no headings, lists, tables or markup."""
-    sample = sample_path()
     from gensim.corpora.wikicorpus import extract_pages, filter_wiki
 
     found = []
-    with bz2.open(sample) as stream:
+    with bz2.open(sample_path()) as stream:
         for title, markup, page in extract_pages(stream, ("0",)):
             for number, line in enumerate(filter_wiki(markup).split("\n")):
                 text = _MARKUP.sub("", line).replace("\N{NO-BREAK SPACE}", " ").strip()
