@@ -226,6 +226,7 @@ def test_the_committed_run_is_of_the_committed_and_the_real_digits(own_home):
 @pytest.mark.slow
 @pytest.mark.trial
 @pytest.mark.rare
+@pytest.mark.timeout(3600)
 def test_the_committed_run_is_what_its_digits_give(tmp_path, own_home):
     """Encodes 7,000 images, in minutes."""
     committed = RunStore().load(study.prepare_images())
