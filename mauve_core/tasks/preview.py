@@ -16,7 +16,7 @@ from mauve_core.corpus.kinds import common_kind
 from mauve_core.encoders.feature_store import FeatureStore
 
 PREVIEWED = 200  # texts a side
-LEAST = 5  # times as many are left to encode: a preview costs at most a fifth of the wait
+LEAST = 4  # times as many are left to encode: a preview costs at most a quarter of the wait
 
 
 def tell_preview(

@@ -63,7 +63,7 @@ def test_it_tells_the_scores_of_the_drawn_texts(corpora: dict[str, Corpus], conf
 
 def test_not_where_the_whole_answer_is_near_or_has_none(corpora: dict[str, Corpus], config: CompareConfig) -> None:
     store = FeatureStore()
-    assert told({name: corpus.take(range(4 * FEW)) for name, corpus in corpora.items()}, config, store) == []
+    assert told({name: corpus.take(range(3 * FEW)) for name, corpus in corpora.items()}, config, store) == []
     refused = corpus_from_texts([NONE] * N, name="near")
     assert told({**corpora, "near": refused}, config, store) == []
     compare(corpora[HUMAN], {"near": corpora["near"]}, config, feature_store=store)
