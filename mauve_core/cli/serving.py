@@ -229,6 +229,10 @@ def _texts(args: argparse.Namespace) -> str:
 
 
 def _prepare(args: argparse.Namespace) -> str:
+    from mauve_core.demo.stored import DEMO_RUN, is_prepared
+
+    if is_prepared():
+        return DEMO_RUN
     from mauve_core.demo.demo_run import prepare_demo
 
     with results_only():

@@ -17,6 +17,7 @@ from typing import Any
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import Progress
+from mauve_core.demo.stored import clusters_digest
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT as ATTRIBUTES
 from mauve_core.experiments.encoders import USUAL
 from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
@@ -66,7 +67,7 @@ def build_analysis(run: Run, name: str, data: Path, progress: Progress) -> dict[
     file = f"{FOLDER}/{name}.json"
     (data / FOLDER).mkdir(exist_ok=True)
     write_atomically(data / file, lambda stream: stream.write(text.encode()))
-    return {"file": file, "made_of": made_of(run), "clusters": clusters_digest(run)}
+    return {"file": file, "made_of": made_of(run), "clusters": clusters_digest(run.comparison)}
 
 
 def import_analyses(run: Run, data: Path, entries: Mapping[str, Mapping[str, Any]]) -> None:
@@ -74,7 +75,7 @@ def import_analyses(run: Run, data: Path, entries: Mapping[str, Mapping[str, Any
 
     StorageError if one belongs to other texts or settings.
     """
-    inputs, clusters = made_of(run), clusters_digest(run)
+    inputs, clusters = made_of(run), clusters_digest(run.comparison)
     for name, entry in entries.items():
         if entry["made_of"] != inputs:
             raise StorageError(
@@ -92,13 +93,3 @@ def made_of(run: Run) -> str:
     """SHA-256 of the run's texts and settings."""
     texts = {source.name: source.digest for source in run.comparison.sources}
     return hashlib.sha256(json.dumps([texts, run.comparison.config.as_dict()]).encode()).hexdigest()
-
-
-def clusters_digest(run: Run) -> str:
-    """SHA-256 of every cluster label of the run's partitions."""
-    digest = hashlib.sha256()
-    partitions = [*run.comparison.joint, *(part for each in run.comparison.candidates for part in each.partitions)]
-    for part in partitions:
-        for side in sorted(part.labels):
-            digest.update(part.labels[side].astype("<i8").tobytes())
-    return digest.hexdigest()

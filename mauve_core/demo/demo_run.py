@@ -17,8 +17,7 @@ import numpy as np
 
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.array_files import load_array
-from mauve_core.base.bundled import bundled
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import digest_of_file, write_array, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json
@@ -27,6 +26,7 @@ from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.demo.demo_analyses import analyses, build_analysis, import_analyses
 from mauve_core.demo.demo_probes import build_probes, import_probes
+from mauve_core.demo.stored import CONFIG, DATA, DEMO_RUN, ENCODER, MODEL, read_manifest, stored_demo
 from mauve_core.demo.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
@@ -39,9 +39,6 @@ from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.study import ADVERSARIAL, resolve_decoders
 
-DEMO_RUN = "demo"
-DATA = bundled("demo")
-MODEL = "smollm2-135m"
 DECODERS = (
     "greedy",
     "beam:b=4",
@@ -70,9 +67,6 @@ NOTES = (
 )
 """The run's notes: what is compared, and that no base model wrote the texts."""
 SEED = 2021
-ENCODER = EncoderConfig(model=MODEL, max_tokens=160)
-CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
-"""Encoder and scores of the demo study; 160 tokens, so that no text of 128 is cut when tokenized again."""
 
 
 def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = silent) -> Path:
@@ -164,7 +158,7 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
     human, candidates = demo_corpora(data)
     corpora = {HUMAN: human, **candidates}
     runs = RunStore()
-    if _is_stored(runs, corpora):
+    if stored_demo({name: corpus.digest for name, corpus in corpora.items()}) is not None:
         run = runs.load(DEMO_RUN)
     else:
         features = _import_features(corpora, data)
@@ -215,15 +209,6 @@ def demo_corpora(data: Path = DATA) -> tuple[Corpus, dict[str, Corpus]]:
             origin=f"data/demo/{file}",
         )
     return human, candidates
-
-
-def read_manifest(data: Path = DATA) -> dict[str, Any]:
-    """Read the manifest, which says what the demo was made of; StorageError if there is none."""
-    path = data / "manifest.json"
-    if not path.exists():
-        raise StorageError(f"No demo study under {data}", todo="Create it: mauve-lens demo --rebuild (takes hours)")
-    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return manifest
 
 
 def _choose() -> list[Excerpt]:
@@ -293,15 +278,6 @@ def _import_features(corpora: dict[str, Corpus], data: Path) -> dict[str, Any]:
         uncut = np.zeros(len(array), dtype=np.bool_)
         arrays[name] = FeatureStore().put(key, array, lengths, uncut, {**meta, "notes": [], "pooling": "last"}).array
     return arrays
-
-
-def _is_stored(runs: RunStore, corpora: dict[str, Corpus]) -> bool:
-    """Whether the demo run exists with these texts and settings."""
-    if all(summary.id != DEMO_RUN for summary in runs.list()):
-        return False
-    stored = runs.load(DEMO_RUN).comparison
-    digests = {source.name: source.digest for source in stored.sources}
-    return stored.config == CONFIG and digests == {name: corpus.digest for name, corpus in corpora.items()}
 
 
 def _build_measures(data: Path, device: str, progress: Progress) -> dict[str, Any]:

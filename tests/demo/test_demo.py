@@ -13,8 +13,8 @@ from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import silent
-from mauve_core.demo import demo_run
-from mauve_core.demo.demo_analyses import analyses, build_analysis, clusters_digest, import_analyses
+from mauve_core.demo import demo_run, stored
+from mauve_core.demo.demo_analyses import analyses, build_analysis, import_analyses
 from mauve_core.demo.demo_probes import DEMO_SPLITS, OTHER_CLUSTERS, PROBES_FILE, import_probes, perturbed_digest
 from mauve_core.demo.wikipedia import Paragraph, choose_excerpts
 from mauve_core.experiments.robustness import PAPER, ProbeTable, detections, stored_probes
@@ -135,9 +135,10 @@ def test_the_demo_run_prefers_truncated_sampling_and_is_kept_on_the_second_call(
     assert sweep is not None
     assert [point.value for point in sweep.line("nucleus p")] == [0.7, 0.9, 0.95, 1.0]
     for name, entry in demo_run.read_manifest()["analyses"].items():
-        kept = name == "probes" or entry["clusters"] == clusters_digest(run)
+        kept = name == "probes" or entry["clusters"] == stored.clusters_digest(run.comparison)
         assert (run.attachment(name) is not None) == kept
     assert "instruction-tuned" in run.notes, "no base model wrote the texts"
+    assert stored.is_prepared()
     stamps = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
     assert demo_run.prepare_demo() == demo_run.DEMO_RUN
     assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == stamps
@@ -198,6 +199,36 @@ def test_committed_probes_are_kept_beside_the_run(probed):
     assert (found.settings["run"], found.settings["created"]) == (run.id, run.created)
     assert found.lines[1].flow is not None
     assert OTHER_CLUSTERS not in found.notes
+
+
+def test_what_is_left_to_prepare_is_told_without_the_texts(probed, monkeypatch):
+    run, data, _ = probed
+    runs = RunStore()
+    monkeypatch.setattr(stored, "DEMO_RUN", run.id)
+    monkeypatch.setattr(stored, "CONFIG", run.comparison.config)
+    sources = {source.name: source.digest for source in run.comparison.sources}
+    clusters = stored.clusters_digest(run.comparison)
+    analyses = {"probes": {}, "sweep-k": {"clusters": clusters}, "sweep-n": {"clusters": "of another machine"}}
+
+    def is_prepared(sources=sources):
+        (data / "manifest.json").write_text(json.dumps({"measures": {"sources": sources}, "analyses": analyses}))
+        return stored.is_prepared(data)
+
+    runs.describe(run.id, notes="what it is")
+    for name in ("measures", "probes", "sweep-k", "sweep-decoder"):
+        assert not is_prepared()
+        runs.attach(run.id, name, {})
+    for file in run.path.glob("texts-*"):
+        file.unlink()
+    assert is_prepared()
+    assert not is_prepared({**sources, HUMAN: "0" * 64})
+    with monkeypatch.context() as patch:
+        patch.setattr(stored, "CONFIG", demo_run.CONFIG)
+        assert not is_prepared()
+    runs.describe(run.id, notes="")
+    assert not is_prepared()
+    shutil.rmtree(run.path)
+    assert not is_prepared()
 
 
 def test_stale_probes_are_refused(probed):
