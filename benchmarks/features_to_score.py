@@ -10,7 +10,6 @@ ratio is the median over the rounds.
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import statistics
 from collections.abc import Callable
@@ -22,7 +21,7 @@ import faiss
 import mauve
 import numpy as np
 from numpy.typing import NDArray
-from peer import best_objective, in_turn, made_up_sides, printed_by, ratio
+from peer import best_objective, in_turn, made_up_sides, printed_by, processor, ratio
 from sklearn.cluster import KMeans
 
 from mauve_core.base.files import write_atomically
@@ -99,9 +98,9 @@ def report(texts: int, dimension: int, k: int, rounds: int, command: str) -> str
 
     {command}
 
-{texts:,} + {texts:,} made-up features of dimension {dimension:,}, k = {k:,}; medians of {rounds} rounds in which all
-ways ran in turn, on {os.cpu_count()} cores. An objective is the sum of squared distances to the own centre, in the same
-space for all; lower is better.
+{processor()}; medians of {rounds} rounds in which all ways ran in turn. {texts:,} + {texts:,} made-up features of
+dimension {dimension:,}, k = {k:,}. An objective is the sum of squared distances to the own centre, in the same space
+for all; lower is better.
 
 `compute_mauve` with the defaults of both, 5 restarts each:
 

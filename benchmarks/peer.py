@@ -9,10 +9,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_info
+
+
+def processor() -> str:
+    """The processor's name, its cores, and for which processor the products of NumPy are written (OpenBLAS)."""
+    named = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    kernels = {pool["architecture"] for pool in threadpool_info() if pool.get("internal_api") == "openblas"}
+    name = "a processor without a name" if named is None else named[1]
+    return f"{name}, {os.cpu_count()} cores, OpenBLAS for {', '.join(sorted(kernels))}"
 
 
 def printed_by(call: Callable[[], Any]) -> tuple[Any, str]:

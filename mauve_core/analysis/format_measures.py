@@ -203,9 +203,8 @@ def _language(text: str) -> str:
         # Japanese mixes its own letters with Chinese ones.
         japanese = counts["Japanese"] * 10 >= others
         return "Japanese" if japanese else max(counts, key=lambda name: counts[name])
-    languages, found = _function_words(), Counter[str]()
-    for word in re.findall(r"[^\W\d_]+", text.lower()):
-        found.update(languages.get(word, ()))
+    languages = _function_words()
+    found = Counter(name for word in re.findall(r"[^\W\d_]+", text.lower()) for name in languages.get(word, ()))
     # The first of those that are equally frequent, in the order of the table.
     best = max(_FUNCTION_WORDS, key=lambda name: found[name])
     return best if found[best] >= _LEAST_WORDS else ""

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
+from mauve_core.numerics import threads
+from mauve_core.numerics.kmeans import clustering
 from mauve_core.numerics.kmeans.clustering import WARM_UP, default_k, kmeans, tenth_of_texts
 from mauve_core.numerics.kmeans.lloyd import Lloyd
 from mauve_core.numerics.kmeans.nearest import Rows
@@ -168,3 +170,31 @@ def test_values_that_are_not_finite_are_refused():
     x[11, 0] = np.nan
     with pytest.raises(InputError, match="row 11"):
         kmeans(x, 3, seed=0)
+
+
+@pytest.mark.parametrize("restarts", [1, 3, 5])
+def test_partitions_do_not_depend_on_the_number_of_cores(monkeypatch, restarts):
+    x = np.random.default_rng(0).normal(size=(3000, 12)).astype(np.float32)
+    found = []
+    for cores in (1, 2, 4):
+        for module in (threads, clustering):
+            monkeypatch.setattr(module, "usable_cores", lambda cores=cores: cores)
+        found.append(kmeans(x, 20, restarts=restarts, seed=0))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.labels, found[0].labels)
+        assert other.objectives == found[0].objectives
+
+
+def test_a_restart_that_is_left_over_runs_on_all_cores(monkeypatch):
+    together = []
+
+    def noted(function, items):
+        together.append(len(items))
+        return [function(item) for item in items]
+
+    monkeypatch.setattr(clustering, "parallel_map", noted)
+    x = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
+    for cores in (1, 2, 4, 16):
+        monkeypatch.setattr(clustering, "usable_cores", lambda cores=cores: cores)
+        kmeans(x, 5, restarts=5, seed=0)
+    assert together == [5, 4, 4, 5]

@@ -10,9 +10,11 @@ from mauve_core.numerics import threads
 from mauve_core.numerics.feature_space import reduction
 from mauve_core.numerics.feature_space.reduction import (
     common_length_of,
+    components_for,
     measure_side,
     reduce_features,
     reduce_sides,
+    scatter_axes,
 )
 from mauve_core.numerics.feature_space.stacked import require_usable
 
@@ -192,6 +194,44 @@ def test_features_far_from_the_origin_keep_their_components():
     shares = np.linalg.svd(unit_and_centred(x), compute_uv=False) ** 2
     reduced = reduce_features(x, explained_variance=1.0).array.astype(np.float64)
     np.testing.assert_allclose(reduced.var(axis=0) * len(x), shares[: reduced.shape[1]], rtol=1e-5, atol=1e-10)
+
+
+SPREADS = {
+    "falling": np.arange(1, 61.0) ** -1.5,
+    "one large, all others tiny": np.r_[1.0, np.full(59, 1e-9)],
+    "copies of columns": np.r_[np.arange(1, 21.0) ** -1.0, np.zeros(40)],
+    "equal": np.r_[np.ones(30), np.zeros(30)],
+    "over thirty digits": 10.0 ** -np.linspace(0, 30, 60),
+}
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.9999])
+def test_the_needed_components_alone_are_those_of_all(monkeypatch, spread, share):
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(60, 60)))[0]
+    scatter = (turn * SPREADS[spread]) @ turn.T
+    scatter = (scatter + scatter.T) / 2
+    every, _ = scatter_axes(scatter, 100)
+    monkeypatch.setattr(reduction, "_FEW", 1.0)
+    found, needed = scatter_axes(scatter, 100, share)
+    np.testing.assert_allclose(found, every, rtol=1e-9, atol=1e-14 * every[0])
+    count, _ = components_for(every, share, 100)
+    assert count == components_for(found, share, 100)[0]
+    needed = needed[:, :count]
+    np.testing.assert_allclose(needed.T @ needed, np.eye(count), atol=1e-12)
+    np.testing.assert_allclose(scatter @ needed, needed * (100 * every[:count]), atol=1e-13 * 100 * every[0])
+
+
+def test_equal_components_that_one_routine_cannot_separate_are_left_to_another(monkeypatch):
+    def fails(*_, **named):
+        if named.get("select") == "i":
+            raise np.linalg.LinAlgError
+        return np.arange(4.0)
+
+    monkeypatch.setattr(reduction, "eigh_tridiagonal", fails)
+    monkeypatch.setattr(reduction, "_FEW", 1.0)
+    _, directions = scatter_axes(np.diag(np.arange(4.0)), 10, 0.5)
+    np.testing.assert_array_equal(np.abs(directions), np.eye(4)[:, :0:-1])
 
 
 class TestUnitRowsAfter:

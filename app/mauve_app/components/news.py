@@ -24,7 +24,6 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.store import RunStore
-from mauve_core.tasks.registry import MAKING_RUNS
 
 NEWS = "/news"
 BEAT_S = 3.0
@@ -108,13 +107,19 @@ def _announce() -> None:
 
 def _is_awaited(job: JobState) -> bool:
     """Whether there is nothing to say yet: more may be added to a run whose scores are known."""
-    return job.active and (job.kind not in MAKING_RUNS or job.run is None)
+    return job.active and (not _makes_a_run(job) or job.run is None)
+
+
+def _makes_a_run(job: JobState) -> bool:
+    from mauve_core.tasks.registry import MAKING_RUNS  # imports all tasks, for which the server does not wait
+
+    return job.kind in MAKING_RUNS
 
 
 def _toast(job: JobState) -> None:
     """What came of a job; nothing if a person stopped it."""
     name = f"**{escaped(job.name)}**"
-    if job.kind in MAKING_RUNS and job.run is not None:
+    if _makes_a_run(job) and job.run is not None:
         st.session_state[_READY] = st.session_state.get(_READY, frozenset()) | {job.id}
         st.toast(f"The scores of {name} are ready.", icon=":material/leaderboard:")
     elif job.status == "done":

@@ -1,29 +1,32 @@
 """The app's server: ``python -m mauve_app.server.serve``, with Streamlit's options, such as ``--server.port``.
 
-It imports the pages' modules before it answers; Streamlit alone imports them when a reader first opens the page.
+It imports the pages' modules while it answers already; Streamlit alone imports them when a reader first opens the page.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 import os
 import pkgutil
 import resource
+import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.corpus import limits
-from mauve_core.figures import draw
 from mauve_core.jobs import leftovers
 from mauve_core.serving import sharing
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import ASGIApp, Receive, Scope, Send
     from streamlit import App
 
 LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
@@ -38,8 +41,37 @@ COMPARE = "/compare"
 """Path of the first page as other pages' names suggest it; Streamlit serves that page at the root."""
 
 
+class Imports:
+    """Middleware that imports the pages' modules once the server runs, and lets browsers connect to a page after that.
+
+    Pages wait, because two threads that import what imports itself in a circle may see half of it.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._imports: asyncio.Future[None] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            self._imports = asyncio.ensure_future(asyncio.to_thread(prepare))
+            self._imports.add_done_callback(_end_unless_done)
+        elif scope["type"] == "websocket" and self._imports is not None:
+            await asyncio.wait([self._imports])
+        await self.app(scope, receive, send)
+
+
+def _end_unless_done(imports: asyncio.Future[None]) -> None:
+    """End a server that could show no page."""
+    error = None if imports.cancelled() else imports.exception()
+    if error is not None:
+        traceback.print_exception(error)
+        signal.raise_signal(signal.SIGTERM)
+
+
 def prepare() -> None:
     """Import the pages' modules, and turn off Plotly's validation of every property."""
+    from mauve_core.figures import draw
+
     draw.CHECKED = False
     for name in ("mauve_core.figures", "mauve_app.components", "mauve_app.views"):
         package = importlib.import_module(name)
@@ -111,13 +143,13 @@ def application() -> App:
     from mauve_app.components import job_progress, messages, news
     from mauve_app.server import ended_sessions, middleware, own_server, run_export, sign_in, thumbnails
 
-    stack = [Middleware(ended_sessions.Tidied), Middleware(middleware.Headers), Middleware(middleware.Gate)]
+    own = (ended_sessions.Tidied, middleware.Headers, middleware.Gate, Imports)
     routes = [route for part in (sign_in, run_export, thumbnails, news, job_progress) for route in part.routes()]
     routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
     own_server.begin()
     return st.App(
         MAIN,
-        middleware=stack,
+        middleware=[Middleware(each) for each in own],
         routes=routes,
         lifespan=ended_sessions.looked_after,
         on_script_error=messages.uncaught,
@@ -132,7 +164,7 @@ async def _to_first_page(request: Request) -> Response:
 
 
 def main() -> None:
-    """Import, then serve."""
+    """Serve."""
     try:
         options = protected(options_of(sys.argv[1:]))
         _remove_leftovers()
@@ -140,7 +172,6 @@ def main() -> None:
         sys.exit(f"mauve-lens: {error}")
     _allow_descriptors()
     os.umask(0o077)  # restrict files to the server's user
-    prepare()
     sys.argv = sys.argv[:1]
     application().run(config=options)
 

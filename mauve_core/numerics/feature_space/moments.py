@@ -116,6 +116,6 @@ def projection_from(moments: Moments, explained_variance: float, common_length: 
     mean = moments.total / moments.n / length
     with single_threaded_blas():
         scatter = moments.scatter / length**2 - moments.n * np.outer(mean, mean)
-        variances, directions = scatter_axes(scatter, moments.n)
+        variances, directions = scatter_axes(scatter, moments.n, explained_variance)
     components, explained = components_for(variances, explained_variance, moments.n)
     return Projection(mean, oriented(directions[:, :components]), explained, common_length)

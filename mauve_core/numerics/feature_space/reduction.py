@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh_tridiagonal, lapack
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -36,6 +37,9 @@ _LEAST_VARIANCE = 1e-12
 
 ROWS_SUMMED = 4096
 """Most rows of one product of the covariance: many, because every product is added to a (d, d) sum."""
+
+_FEW = 1 / 8
+"""Share of all components up to which it is faster to compute the needed ones alone."""
 
 _GROUPS, _SCATTER_BYTES = 4, 2**30
 """Groups of blocks summed in parallel, and the memory limit of their sums. The number depends on the columns alone, so
@@ -250,7 +254,7 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9, devi
         return reduce_sides_on(device, sides, explained_variance=explained_variance)
     check_share(explained_variance)
     with single_threaded_blas():
-        mean, variances, directions = _principal_axes(sides)
+        mean, variances, directions = _principal_axes(sides, explained_variance)
     components, explained = components_for(variances, explained_variance, sum(len(side.fitted) for side in sides))
     projection = Projection(mean, oriented(directions[:, :components]), explained, sides[0].common_length)
     return Reduced(_coordinates([(side.table, side.lengths) for side in sides], projection), projection)
@@ -292,10 +296,35 @@ def check_share(explained_variance: float) -> None:
         )
 
 
-def scatter_axes(scatter: NDArray[np.float64], n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Variances (largest first) and directions (d, r) from the (d, d) sum of outer products of n centered rows."""
-    values, vectors = np.linalg.eigh(scatter)
+def scatter_axes(
+    scatter: NDArray[np.float64], n: int, share: float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Variances (largest first) and directions (d, r) from the (d, d) sum of outer products of n centered rows.
+
+    Directions that are not needed to reach the share of the variance may be left out.
+    """
+    # By Cauchy and Schwarz, the largest c variances are at most sqrt(c) times the root of the sum of all their squares.
+    fewest = (share * np.trace(scatter)) ** 2 / max(float((scatter**2).sum()), np.finfo(np.float64).tiny)
+    if share < 1 and fewest <= _FEW * len(scatter):
+        values, vectors = _leading(scatter, n, share)
+    else:
+        values, vectors = np.linalg.eigh(scatter)
     return _with_variance(np.maximum(values[::-1], 0.0), vectors[:, ::-1], n)
+
+
+def _leading(scatter: NDArray[np.float64], n: int, share: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """As ``np.linalg.eigh``, with the vectors of the largest values alone that :func:`components_for` asks for."""
+    d = len(scatter)
+    reflectors, diagonal, beside, factors, _ = lapack.dsytrd(scatter, lower=1, lwork=64 * d)
+    values = eigh_tridiagonal(diagonal, beside, eigvals_only=True, lapack_driver="sterf")
+    count, _ = components_for(np.maximum(values[::-1], 0.0) / n, share, n)
+    chosen = {"select": "i", "select_range": (d - count, d - 1)}
+    try:
+        vectors = eigh_tridiagonal(diagonal, beside, lapack_driver="stemr", **chosen)[1]
+    except np.linalg.LinAlgError:  # many equal variances
+        return np.linalg.eigh(scatter)
+    turned, _, _ = lapack.dormqr("L", "N", reflectors[1:, :-1], factors, vectors[1:], lwork=64 * count)
+    return values, np.concatenate([vectors[:1], turned])
 
 
 def row_axes(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -356,14 +385,16 @@ def _lengths(table: Stacked) -> NDArray[np.float64]:
     return np.concatenate([np.zeros(0), *parallel_map(lengths, _parts(table))])
 
 
-def _principal_axes(sides: Sequence[Side]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Mean (d,), variances (largest first) and directions (d, r), in float64."""
+def _principal_axes(
+    sides: Sequence[Side], share: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean (d,), variances (largest first) and directions (d, r), as many as the share asks for, in float64."""
     n, d = sum(len(side.fitted) for side in sides), len(sides[0].reference)
     shift = np.sum([side.total for side in sides], axis=0) / n
     mean = sides[0].reference + shift
     if n >= d:
         scatter = np.sum([side.scatter for side in sides], axis=0) - n * np.outer(shift, shift)
-        return mean, *scatter_axes(scatter, n)
+        return mean, *scatter_axes(scatter, n, share)
     rows = np.concatenate([side.fitted.block(0, len(side.fitted)) for side in sides]).astype(np.float64)
     divisors = sides[0].common_length or np.linalg.norm(rows, axis=1, keepdims=True)
     return mean, *row_axes(rows / divisors - mean)

@@ -18,7 +18,7 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.kmeans.lloyd import Lloyd, means_by_label
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.numerics.kmeans.starts import first_partition
-from mauve_core.numerics.threads import parallel_map, single_threaded_blas
+from mauve_core.numerics.threads import parallel_map, single_threaded_blas, usable_cores
 
 MOST_CLUSTERS = 5000
 """Default upper limit on k: the most clusters for which scores rank models as the usual 500 do (NeurIPS 2021, appendix
@@ -172,7 +172,10 @@ def _warmed_up(
     best: Lloyd | None = None
     objectives: list[float] = []
     for start in range(0, len(seeds), RESTARTS_AT_ONCE):
-        for run in parallel_map(warm_up, seeds[start : start + RESTARTS_AT_ONCE]):
+        group = seeds[start : start + RESTARTS_AT_ONCE]
+        # The cores share the blocks of a last restart that would keep but one of them busy.
+        together = len(group) - (len(group) % usable_cores() == 1)
+        for run in [*parallel_map(warm_up, group[:together]), *map(warm_up, group[together:])]:
             if run is None:
                 return None
             reached = run.objective()

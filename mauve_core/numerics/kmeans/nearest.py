@@ -48,11 +48,11 @@ class Rows:
 
     def distances(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """(m, n) squared distances of the m given rows to all rows; rounding can make them negative."""
-        chosen, squares = self.array[rows], self.squares[rows][:, None]
+        turned, squares = -2 * self.array[rows], self.squares[rows][:, None]
         result = np.empty((len(rows), len(self)), dtype=np.float32)
 
         def fill(part: slice) -> None:
-            measured = _product(-2 * chosen, self.array[part].T)
+            measured = _product(turned, self.array[part].T)
             measured += squares
             measured += self.squares[part]
             result[:, part] = measured
