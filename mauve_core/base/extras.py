@@ -1,14 +1,20 @@
 """Packages that only parts of the program need: imported when they are used, and asked for by name if missing.
 
-The core (numbers, files, the command line, reports) needs neither torch nor streamlit. ``pyproject.toml`` lists the
-packages of each extra; ``tests/supply/test_extras.py`` compares it with the table here.
+The core (numbers, files, the command line, reports, the app, the demo) needs neither torch nor UMAP. ``pyproject.toml``
+lists the packages of each extra; ``tests/supply/test_extras.py`` compares it with the table here.
 """
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from mauve_core.base.errors import InputError
 
@@ -24,8 +30,7 @@ EXTRAS = {
     ),
     "map": ("umap",),
     "methods": ("ot",),
-    "app": ("authlib", "streamlit", "uvloop"),
-    "demo": ("gensim",),
+    "sharing": ("authlib", "uvloop"),
 }
 """Names under which each extra's packages are imported."""
 
@@ -43,7 +48,11 @@ SEPARATE = {
 }
 """Those that ``mauve-lens[all]`` leaves out."""
 
-_EXTRA_OF = {name: extra for extra, names in (EXTRAS | SEPARATE).items() for name in names}
+INSTALLERS = {"uv-receipt.toml": "uv tool install --force", "pipx_metadata.json": "pipx install --force"}
+"""Files in an environment, and the command that makes it anew; what the extras there brought must be named again."""
+
+_ALL = EXTRAS | SEPARATE
+_EXTRA_OF = {name: extra for extra, names in _ALL.items() for name in names}
 
 
 class MissingPackageError(InputError):
@@ -52,10 +61,26 @@ class MissingPackageError(InputError):
 
 def missing(package: str, *, other: str = "") -> MissingPackageError:
     """The error that asks for a package of an extra; ``other`` says what can be done without it."""
-    install = f"Install it: pip install 'mauve-lens[{_EXTRA_OF[package]}]'"
+    install = f"Install it: {install_command(_EXTRA_OF[package])}"
     return MissingPackageError(
         f"This needs the package {package}, which is not installed", todo=f"{install}; {other}" if other else install
     )
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this installation: by pip, pipx or uv, from where the package came."""
+    try:
+        origin = json.loads(distribution("mauve-lens").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:  # not installed, such as in a wheel that was unpacked
+        origin = {}
+    url, vcs = origin.get("url", ""), origin.get("vcs_info")
+    source = f"{vcs['vcs']}+{url}" if vcs else url
+    if origin.get("dir_info", {}).get("editable"):
+        return f"pip install --editable {shlex.quote(f'{unquote(urlsplit(url).path)}[{extra}]')}"
+    command = next((each for mark, each in INSTALLERS.items() if (Path(sys.prefix) / mark).exists()), "pip install")
+    kept = [] if command == "pip install" else [name for name, own in _ALL.items() if all(map(find_spec, own))]
+    wanted = f"mauve-lens[{','.join(sorted({extra, *kept}))}]"
+    return f"{command} {shlex.quote(f'{wanted} @ {source}' if source else wanted)}"
 
 
 def require(package: str, *, other: str = "") -> None:

@@ -7,11 +7,12 @@ import getpass
 import importlib.util
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.extras import MissingPackageError, asking_for_packages, require
+from mauve_core.base.extras import MissingPackageError, asking_for_packages
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
 from mauve_core.corpus import limits
@@ -22,6 +23,9 @@ from mauve_core.store import RunStore
 
 DEFAULT_PORT = 8501
 THIS_MACHINE = "127.0.0.1"
+OPEN = "MAUVE_LENS_OPEN"
+"""Tells the server which of its pages to open in the browser."""
+
 TEXTS, IMAGES = "texts", "images"
 """The demo studies."""
 
@@ -92,7 +96,7 @@ class SharingOptions:
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     app = commands.add_parser("app")
-    app.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}")
+    _add_port(app)
     app.add_argument(
         "--host", default=THIS_MACHINE, metavar="ADDRESS", help=f"default: {THIS_MACHINE}; see docs/sharing.md"
     )
@@ -126,6 +130,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="NAME",
         help="first compute these analyses again: probes, methods, encoders ...; all of them (an hour) without a name",
     )
+    demo.add_argument("--no-open", action="store_true", help="only store the study, as away from a terminal")
+    _add_port(demo)
     add_output_options(demo)
     demo.set_defaults(run=_demo)
 
@@ -135,6 +141,10 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     work = commands.add_parser("work")
     work.add_argument("folder", type=Path)
     work.set_defaults(run=_work)
+
+
+def _add_port(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"of the app; default: {DEFAULT_PORT}")
 
 
 def app_command(port: int, sharing_options: SharingOptions | None = None) -> AppCommand:
@@ -170,12 +180,16 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
 
 
 def _app(args: argparse.Namespace) -> int:
-    require("streamlit")
     shown = None if args.read_only is None else tuple(args.read_only)
     command = app_command(args.port, SharingOptions(args.host, tuple(args.name), args.without_sign_in, shown))
     if not args.no_demo and shown is None:
         _prepare_if_possible(args)
-    write(f"MAUVE Lens on http://{args.host}:{args.port} (press Ctrl-C to stop)")
+    return _serve(command, f"http://{args.host}:{args.port}")
+
+
+def _serve(command: AppCommand, address: str) -> int:
+    """Become the server, until it is stopped."""
+    write(f"MAUVE Lens on {address} (press Ctrl-C to stop)")
     os.chdir(command.folder)
     os.execve(command.arguments[0], command.arguments, command.environment)
 
@@ -196,9 +210,16 @@ def _password(_: argparse.Namespace) -> int:
 
 
 def _demo(args: argparse.Namespace) -> int:
+    """Store the study; at a terminal, also start the app and open the browser on it."""
+    rebuilt = args.rebuild or args.rebuild_analyses is not None
+    command = None if rebuilt or args.no_open or not sys.stdout.isatty() else app_command(args.port)
     run = _images(args) if args.study == IMAGES else _texts(args)
-    write(f"The demo study is run {run}. Show it: mauve-lens runs show {run}, or mauve-lens app")
-    return 0
+    if command is None:
+        write(f"The demo study is run {run}. Show it: mauve-lens runs show {run}, or mauve-lens app")
+        return 0
+    address = f"http://{THIS_MACHINE}:{args.port}"
+    shown = {**command.environment, OPEN: f"{address}/?{urlencode({'run': run})}"}
+    return _serve(replace(command, environment=shown), address)
 
 
 def _images(args: argparse.Namespace) -> str:

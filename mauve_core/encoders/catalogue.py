@@ -25,6 +25,7 @@ from typing import Literal
 
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError
+from mauve_core.base.extras import require
 from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.base.server_names import FORM, names_server, parse_server_name
 from mauve_core.corpus.offers import AvailableModel
@@ -219,11 +220,19 @@ def check_model(name: str, revision: str | None = None) -> None:
 
     Whether the hub has the model shows when it is loaded; ``HF_HUB_OFFLINE`` forbids that.
     """
+    require_packages(name)
     if hub.is_offline():
         identify(name, revision)
     else:
         with suppress(_NotHereError):
             _on_this_machine(name, revision, ask=False)
+
+
+def require_packages(name: str) -> None:
+    """Raise MissingPackageError if what encodes under that name is a network, and what networks run on is missing."""
+    if not has_no_tokenizer(name) and name != PIXELS:
+        require("torch")
+        require("transformers")
 
 
 def must_be_fetched(name: str, revision: str | None = None) -> bool:
