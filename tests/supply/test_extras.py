@@ -109,10 +109,20 @@ def test_each_extra_brings_the_packages_that_are_asked_for_under_its_name() -> N
     assert (everything.name, everything.extras) == (PROJECT["name"], set(EXTRAS))
 
 
-CLONE, SITE = (
-    "file:///home/a/clone",
-    {"url": "https://example.org/lens", "vcs_info": {"vcs": "git", "commit_id": "f00"}},
-)
+CLONE = "file:///home/a/clone"
+SITE = {"url": "https://example.org/lens", "vcs_info": {"vcs": "git", "commit_id": "f00"}}
+
+
+def installed(
+    monkeypatch: pytest.MonkeyPatch, prefix: Path, mark: str, origin: dict[str, Any] | None, *packages: str
+) -> None:
+    """As if the program were installed from there, by the tool that leaves that file, beside those packages."""
+    if mark:
+        (prefix / mark).touch()
+    written = SimpleNamespace(read_text=lambda _: None if origin is None else json.dumps(origin))
+    monkeypatch.setattr("sys.prefix", str(prefix))
+    monkeypatch.setattr("mauve_core.base.extras.distribution", lambda _: written)
+    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: True if name in packages else None)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +139,7 @@ CLONE, SITE = (
 def test_a_missing_package_is_asked_for_with_the_command_that_installs_it(
     mark: str, origin: dict[str, Any] | None, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if mark:
-        (tmp_path / mark).touch()
-    monkeypatch.setattr("sys.prefix", str(tmp_path))
-    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None)
-    written = SimpleNamespace(read_text=lambda _: None if origin is None else json.dumps(origin))
-    monkeypatch.setattr("mauve_core.base.extras.distribution", lambda _: written)
+    installed(monkeypatch, tmp_path, mark, origin)
     words = re.escape(f"needs the package torch, which is not installed. Install it: {command}")
     with pytest.raises(MissingPackageError, match=words):
         require("torch")
@@ -143,9 +148,7 @@ def test_a_missing_package_is_asked_for_with_the_command_that_installs_it(
 
 
 def test_a_tool_made_anew_keeps_the_extras_that_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "uv-receipt.toml").touch()
-    monkeypatch.setattr("sys.prefix", str(tmp_path))
-    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: True if name in ("umap", "mcp") else None)
+    installed(monkeypatch, tmp_path, "uv-receipt.toml", None, "umap", "mcp")
     with pytest.raises(MissingPackageError, match=r"mauve-lens\[map,mcp,models\]"):
         require("torch")
 

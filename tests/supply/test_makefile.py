@@ -26,7 +26,7 @@ def fake(folder: Path, name: str, version: tuple[int, int] | None) -> None:
 
 def made(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """``make`` with what stands in ``tmp_path/bin`` as all of PATH, and one more target."""
-    (tmp_path / "Makefile").write_text(f"include {ROOT / 'Makefile'}\nshow:\n\t@echo $(PYTHON)\n")
+    (tmp_path / "Makefile").write_text(f"include {ROOT / 'Makefile'}\nshow:; @:$(info $(PYTHON))\n")
     environment = {"PATH": str(tmp_path / "bin")}
     return subprocess.run([MAKE, "-s", *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
 
