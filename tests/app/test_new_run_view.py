@@ -202,6 +202,9 @@ def test_without_torch_and_umap_the_page_says_what_installs_them(
 ) -> None:
     absent = {"torch", "transformers", "umap"}
     monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None if name in absent else True)
+    vectors = str(tmp_path / "glove.6B.50d.txt")
+    offered = tuple(AvailableModel(name, "offered", ready=True) for name in (text_kind.DEFAULT_MODEL, vectors))
+    monkeypatch.setattr(text_kind, "available_models", lambda: offered)
     app = open_page(VIEW)
     assert not app.exception
     (error,) = app.error
@@ -209,7 +212,7 @@ def test_without_torch_and_umap_the_page_says_what_installs_them(
     toggle = app.toggle(key="draw_map_missing")
     assert (toggle.disabled, toggle.value) == (True, False)
     assert str(missing("umap")).removesuffix(".") in toggle.proto.help.replace("\\", "")
-    app.selectbox(key="encoder_model_text").set_value(str(tmp_path / "glove.6B.50d.txt")).run()
+    app.selectbox(key="encoder_model_text").set_value(vectors).run()
     assert not app.exception
     assert not app.error, "word vectors need neither"
 
