@@ -6,6 +6,7 @@ import argparse
 import getpass
 import importlib.util
 import os
+import socket
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from mauve_core.serving import sharing
 from mauve_core.serving.passwords import MAX_BYTES, hashed
 from mauve_core.store import RunStore
 
-DEFAULT_PORT = 8501
+DEFAULT_PORT, LAST_PORT = 8501, 65535
 THIS_MACHINE = "127.0.0.1"
 OPEN = "MAUVE_LENS_OPEN"
 """Tells the server which of its pages to open in the browser."""
@@ -162,8 +163,8 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
     """
     shared = sharing_options or SharingOptions()
     shared.check()
-    if not 1 <= port <= 65535:
-        raise InputError("--port is not a valid port", allowed="1 to 65535", received=str(port))
+    if not 1 <= port <= LAST_PORT:
+        raise InputError("--port is not a valid port", allowed=f"1 to {LAST_PORT}", received=str(port))
     spec = importlib.util.find_spec("mauve_app")
     main = None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent / "main.py"
     if main is None or not main.is_file():
@@ -185,6 +186,12 @@ def _app(args: argparse.Namespace) -> int:
     if not args.no_demo and shown is None:
         _prepare_if_possible(args)
     return _serve(command, f"http://{args.host}:{args.port}")
+
+
+def _is_taken(port: int) -> bool:
+    """Whether something answers at a port of this machine, such as the app in another terminal."""
+    with socket.socket() as probe:
+        return 0 < port <= LAST_PORT and probe.connect_ex((THIS_MACHINE, port)) == 0
 
 
 def _serve(command: AppCommand, address: str) -> int:
@@ -210,9 +217,10 @@ def _password(_: argparse.Namespace) -> int:
 
 
 def _demo(args: argparse.Namespace) -> int:
-    """Store the study; at a terminal, also start the app and open the browser on it."""
+    """Store the study; at a terminal, unless the port is taken, also start the app and open the browser on it."""
     rebuilt = args.rebuild or args.rebuild_analyses is not None
-    command = None if rebuilt or args.no_open or not sys.stdout.isatty() else app_command(args.port)
+    opens = sys.stdout.isatty() and not rebuilt and not args.no_open and not _is_taken(args.port)
+    command = app_command(args.port) if opens else None
     run = _images(args) if args.study == IMAGES else _texts(args)
     if command is None:
         write(f"The demo study is run {run}. Show it: mauve-lens runs show {run}, or mauve-lens app")

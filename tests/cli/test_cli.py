@@ -199,17 +199,19 @@ def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("at_a_terminal", "options", "opened"),
+    ("at_a_terminal", "taken", "options", "opened"),
     [
-        (True, [], True),
-        (True, ["--port", "8600"], True),
-        (True, ["--no-open"], False),
-        (True, ["--rebuild-analyses", "probes"], False),
-        (False, [], False),
+        (True, False, [], True),
+        (True, False, ["--port", "8600"], True),
+        (True, True, [], False),
+        (True, False, ["--no-open"], False),
+        (True, False, ["--rebuild-analyses", "probes"], False),
+        (False, False, [], False),
     ],
 )
 def test_the_demo_opens_the_browser_at_a_terminal_alone(
     at_a_terminal: bool,
+    taken: bool,
     options: list[str],
     opened: bool,
     monkeypatch: pytest.MonkeyPatch,
@@ -220,6 +222,7 @@ def test_the_demo_opens_the_browser_at_a_terminal_alone(
     monkeypatch.setattr("mauve_core.demo.demo_run.rebuild_analyses", lambda *_, **__: None)
     monkeypatch.setattr("os.chdir", lambda _: None)
     monkeypatch.setattr("os.execve", lambda program, arguments, environment: served.append(environment))
+    monkeypatch.setattr(serving, "_is_taken", lambda port: taken)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: at_a_terminal)
     assert not main(["demo", *options])
     port = options[-1] if "--port" in options else "8501"
