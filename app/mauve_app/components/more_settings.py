@@ -24,7 +24,7 @@ K_HELP = (
     "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
     "in each."
 )
-_MAP = "Draw the map"
+MAP = "Draw the map"
 _MAP_HELP = (
     "The Map page shows every text on a plane. No score needs it: it is drawn after the scores, or later on that page."
 )
@@ -141,11 +141,9 @@ def map_toggle(key: str, kind: Kind, *, drawn: bool = True, persist: bool = Fals
     try:
         require_map()
     except MissingPackageError as error:
-        st.toggle(_MAP, value=False, key=f"{key}_missing", disabled=True, help=escaped(str(error)))
+        st.toggle(MAP, value=False, key=f"{key}_missing", disabled=True, help=escaped(str(error)))
         return False
-    return st.toggle(
-        _MAP, drawn, key=key, persist_state="session" if persist else None, help=kind.words.said(_MAP_HELP)
-    )
+    return st.toggle(MAP, drawn, key=key, persist_state="session" if persist else None, help=kind.words.said(_MAP_HELP))
 
 
 def number_field(
