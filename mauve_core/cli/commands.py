@@ -48,7 +48,7 @@ COMMANDS: dict[str, dict[str, str | None]] = {
     "working": {"jobs": "list background jobs; see jobs --help for other actions"},
     "serving": {
         "app": "start the app, on 127.0.0.1 by default",
-        "demo": "store the demo study as a run if it does not exist yet",
+        "demo": "the demo study: stored as a run if it does not exist yet, and shown in the browser",
         "password": "hash a password for MAUVE_LENS_PASSWORD_HASH",
         "work": None,
     },

@@ -6,12 +6,14 @@ import argparse
 import getpass
 import importlib.util
 import os
+import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.extras import MissingPackageError, asking_for_packages, require
+from mauve_core.base.extras import MissingPackageError, asking_for_packages
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
 from mauve_core.corpus import limits
@@ -20,8 +22,11 @@ from mauve_core.serving import sharing
 from mauve_core.serving.passwords import MAX_BYTES, hashed
 from mauve_core.store import RunStore
 
-DEFAULT_PORT = 8501
+DEFAULT_PORT, LAST_PORT = 8501, 65535
 THIS_MACHINE = "127.0.0.1"
+OPEN = "MAUVE_LENS_OPEN"
+"""Tells the server which of its pages to open in the browser."""
+
 TEXTS, IMAGES = "texts", "images"
 """The demo studies."""
 
@@ -92,7 +97,7 @@ class SharingOptions:
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     app = commands.add_parser("app")
-    app.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}")
+    _add_port(app)
     app.add_argument(
         "--host", default=THIS_MACHINE, metavar="ADDRESS", help=f"default: {THIS_MACHINE}; see docs/sharing.md"
     )
@@ -127,6 +132,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="first make the finished run anew from its texts and features (minutes), with these analyses computed "
         "again: probes, methods, encoders ...",
     )
+    demo.add_argument("--no-open", action="store_true", help="only store the study, as away from a terminal")
+    _add_port(demo)
     add_output_options(demo)
     demo.set_defaults(run=_demo)
 
@@ -136,6 +143,10 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     work = commands.add_parser("work")
     work.add_argument("folder", type=Path)
     work.set_defaults(run=_work)
+
+
+def _add_port(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"of the app; default: {DEFAULT_PORT}")
 
 
 def app_command(port: int, sharing_options: SharingOptions | None = None) -> AppCommand:
@@ -153,8 +164,8 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
     """
     shared = sharing_options or SharingOptions()
     shared.check()
-    if not 1 <= port <= 65535:
-        raise InputError("--port is not a valid port", allowed="1 to 65535", received=str(port))
+    if not 1 <= port <= LAST_PORT:
+        raise InputError("--port is not a valid port", allowed=f"1 to {LAST_PORT}", received=str(port))
     spec = importlib.util.find_spec("mauve_app")
     main = None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent / "main.py"
     if main is None or not main.is_file():
@@ -171,12 +182,22 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
 
 
 def _app(args: argparse.Namespace) -> int:
-    require("streamlit")
     shown = None if args.read_only is None else tuple(args.read_only)
     command = app_command(args.port, SharingOptions(args.host, tuple(args.name), args.without_sign_in, shown))
     if not args.no_demo and shown is None:
         _prepare_if_possible()
-    write(f"MAUVE Lens on http://{args.host}:{args.port} (press Ctrl-C to stop)")
+    return _serve(command, f"http://{args.host}:{args.port}")
+
+
+def _is_taken(port: int) -> bool:
+    """Whether something answers at a port of this machine, such as the app in another terminal."""
+    with socket.socket() as probe:
+        return 0 < port <= LAST_PORT and probe.connect_ex((THIS_MACHINE, port)) == 0
+
+
+def _serve(command: AppCommand, address: str) -> int:
+    """Become the server, until it is stopped."""
+    write(f"MAUVE Lens on {address} (press Ctrl-C to stop)")
     os.chdir(command.folder)
     os.execve(command.arguments[0], command.arguments, command.environment)
 
@@ -197,9 +218,17 @@ def _password(_: argparse.Namespace) -> int:
 
 
 def _demo(args: argparse.Namespace) -> int:
+    """Store the study; at a terminal, unless the port is taken, also start the app and open the browser on it."""
+    rebuilt = args.rebuild or args.rebuild_analyses is not None
+    opens = sys.stdout.isatty() and not rebuilt and not args.no_open and not _is_taken(args.port)
+    command = app_command(args.port) if opens else None
     run = _images(args) if args.study == IMAGES else _texts(args)
-    write(f"The demo study is run {run}. Show it: mauve-lens runs show {run}, or mauve-lens app")
-    return 0
+    if command is None:
+        write(f"The demo study is run {run}. Show it: mauve-lens runs show {run}, or mauve-lens app")
+        return 0
+    address = f"http://{THIS_MACHINE}:{args.port}"
+    shown = {**command.environment, OPEN: f"{address}/?{urlencode({'run': run})}"}
+    return _serve(replace(command, environment=shown), address)
 
 
 def _images(args: argparse.Namespace) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import importlib.util
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.extras import missing
+from mauve_core.base.extras import MissingPackageError
 
 SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 MIN_WORDS = 80
@@ -56,16 +57,22 @@ def sample_path() -> Path:
     spec = importlib.util.find_spec("gensim")
     path = Path(spec.submodule_search_locations[0]) / SAMPLE if spec and spec.submodule_search_locations else None
     if path is None or not path.exists():
-        raise missing("gensim")
+        raise MissingPackageError(
+            "The demo study's human texts come with the package gensim, which is not installed",
+            allowed="Python 3.11 to 3.13: on 3.14, gensim has no wheel",
+            received=f"Python {sys.version_info.major}.{sys.version_info.minor}",
+            todo="Install MAUVE Lens under one of these; without the demo, everything works as it is",
+        )
     return path
 
 
 def paragraphs(min_words: int = MIN_WORDS) -> list[Paragraph]:
     """Return paragraphs of at least ``min_words`` words as plain text: no headings, lists, tables or markup."""
+    path = sample_path()
     from gensim.corpora.wikicorpus import extract_pages, filter_wiki
 
     found = []
-    with bz2.open(sample_path()) as stream:
+    with bz2.open(path) as stream:
         for title, markup, page in extract_pages(stream, ("0",)):
             for number, line in enumerate(filter_wiki(markup).split("\n")):
                 text = _MARKUP.sub("", line).replace("\N{NO-BREAK SPACE}", " ").strip()

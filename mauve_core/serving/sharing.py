@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.extras import require
 from mauve_core.base.files import SECRETS, home, read_stored, require_plain_file
 from mauve_core.serving.passwords import PasswordHash, parse_hash
 
@@ -81,7 +82,8 @@ def sign_in(environment: Mapping[str, str] | None = None) -> SignIn:
     Raises
     ------
     InputError
-        The configuration is unusable: a broken hash, an unreadable file, a provider without ``MAUVE_LENS_ALLOWED``.
+        The configuration is unusable: a broken hash, an unreadable file, a provider without ``MAUVE_LENS_ALLOWED`` or
+        without the package that signs in with it.
     """
     values = os.environ if environment is None else environment
     written = values.get(PASSWORD_HASH, "").strip()
@@ -93,6 +95,8 @@ def sign_in(environment: Mapping[str, str] | None = None) -> SignIn:
             allowed="comma-separated e-mail addresses and @domains, or * for everyone with an account there",
             todo=f"Set it: {ALLOWED}=anna@example.org,@lab.example.org",
         )
+    if secrets is not None:
+        require("authlib")
     return SignIn(parse_hash(written) if written else None, secrets, allowed)
 
 

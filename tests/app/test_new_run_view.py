@@ -22,6 +22,7 @@ from mauve_app.uploads import safe_name
 from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.preflight import preflight
 from mauve_core.base.errors import StorageError
+from mauve_core.base.extras import missing
 from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.table import Table
 from mauve_core.encoders import AvailableModel, text_kind
@@ -194,6 +195,26 @@ def test_what_is_started_is_what_was_chosen(
     assert (task.config.score.seeds, task.config.score.k) == (3, 4)
     assert {name: getattr(task.config.score, name) for name in MORE} == MORE
     assert not task.config.projection
+
+
+def test_without_torch_and_umap_the_page_says_what_installs_them(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    absent = {"torch", "transformers", "umap"}
+    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None if name in absent else True)
+    vectors = str(tmp_path / "glove.6B.50d.txt")
+    offered = tuple(AvailableModel(name, "offered", ready=True) for name in (text_kind.DEFAULT_MODEL, vectors))
+    monkeypatch.setattr(text_kind, "available_models", lambda: offered)
+    app = open_page(VIEW)
+    assert not app.exception
+    (error,) = app.error
+    assert error.value.replace("\\", "") == str(missing("torch"))
+    toggle = app.toggle(key="draw_map_missing")
+    assert (toggle.disabled, toggle.value) == (True, False)
+    assert str(missing("umap")).removesuffix(".") in toggle.proto.help.replace("\\", "")
+    app.selectbox(key="encoder_model_text").set_value(vectors).run()
+    assert not app.exception
+    assert not app.error, "word vectors need neither"
 
 
 def test_k_is_left_to_the_core_and_a_map_drawn_unless_said_otherwise(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mauve_app.server import serve
 from mauve_core.__main__ import DEBUG_VARIABLE, build_parser, main
 from mauve_core.analysis.preflight import preflight
 from mauve_core.analysis.verdict import verdict
@@ -194,6 +196,64 @@ def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyP
     assert (command.folder / ".streamlit" / "config.toml").is_file()
     assert {"--server.port=8600", "--server.address=127.0.0.1"} <= set(command.arguments)
     assert Path(command.environment[HOME_VARIABLE]).is_absolute(), "the folder changes before the app starts"
+
+
+@pytest.mark.parametrize(
+    ("at_a_terminal", "taken", "options", "opened"),
+    [
+        (True, False, [], True),
+        (True, False, ["--port", "8600"], True),
+        (True, True, [], False),
+        (True, False, ["--no-open"], False),
+        (True, False, ["--rebuild-analyses", "probes"], False),
+        (False, False, [], False),
+    ],
+)
+def test_the_demo_opens_the_browser_at_a_terminal_alone(
+    at_a_terminal: bool,
+    taken: bool,
+    options: list[str],
+    opened: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    served: list[dict[str, str]] = []
+    monkeypatch.setattr("mauve_core.demo.demo_run.prepare_demo", lambda **_: "demo")
+    monkeypatch.setattr("mauve_core.demo.demo_run.rebuild_analyses", lambda *_, **__: None)
+    monkeypatch.setattr("os.chdir", lambda _: None)
+    monkeypatch.setattr("os.execve", lambda program, arguments, environment: served.append(environment))
+    monkeypatch.setattr(serving, "_is_taken", lambda port: taken)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: at_a_terminal)
+    assert not main(["demo", *options])
+    port = options[-1] if "--port" in options else "8501"
+    assert [each[serving.OPEN] for each in served] == [f"http://127.0.0.1:{port}/?run=demo"] * opened
+    assert ("The demo study is run demo." in capsys.readouterr().out) is not opened
+
+
+def test_the_server_opens_the_page_once_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr(serve, "LONGEST_START_S", 1)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        page = f"http://127.0.0.1:{listening.getsockname()[1]}/?run=demo"
+        monkeypatch.setattr("time.sleep", lambda _: None)
+        serve._open(page)
+        assert opened == []
+        listening.listen()
+        serve._open(page)
+        assert opened == [page]
+        for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+            monkeypatch.delenv(name, raising=False)
+        serve._open(page)
+        assert opened == [page] * (1 if sys.platform == "linux" else 2), "no browser of the terminal"
+
+
+def test_windows_is_told_where_it_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert main(["runs"]) == 1
+    assert "run it in WSL: wsl --install" in capsys.readouterr().err
 
 
 def test_a_port_must_be_one() -> None:

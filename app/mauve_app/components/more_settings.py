@@ -9,8 +9,10 @@ from typing import Any, get_args
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from mauve_app.components.markup import escaped
 from mauve_app.components.settings_tree import LARGEST
 from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling, UnitRows
+from mauve_core.base.extras import MissingPackageError, require_map
 from mauve_core.base.server_names import names_server
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.kinds import Kind
@@ -23,7 +25,7 @@ K_HELP = (
     "in each."
 )
 MAP = "Draw the map"
-MAP_HELP = (
+_MAP_HELP = (
     "The Map page shows every text on a plane. No score needs it: it is drawn after the scores, or later on that page."
 )
 
@@ -132,6 +134,16 @@ def show(
     with st.expander("More settings", icon=":material/tune:"):
         changes = {} if model is None else _of_the_encoder(f"{key}_{model}", before.encoder, model, kind, note, options)
         return changes | _of_the_scores(key, before, skipped, kind.words, options)
+
+
+def map_toggle(key: str, kind: Kind, *, drawn: bool = True, persist: bool = False) -> bool:
+    """Whether the map is drawn; cannot be chosen, and says why, where UMAP is not installed."""
+    try:
+        require_map()
+    except MissingPackageError as error:
+        st.toggle(MAP, value=False, key=f"{key}_missing", disabled=True, help=escaped(str(error)))
+        return False
+    return st.toggle(MAP, drawn, key=key, persist_state="session" if persist else None, help=kind.words.said(_MAP_HELP))
 
 
 def number_field(

@@ -150,8 +150,8 @@ def _no_run_yet(page: str) -> None:
         return
     st.page_link(NEW_RUN_PAGE, label="Start a run with your own files", icon=":material/upload_file:")
     st.caption(
-        "Or install the demo study with `mauve-lens demo` and reload this page: eleven decoders against Wikipedia, "
-        "with a guided tour of two minutes."
+        "Or install the demo study with `mauve-lens demo --no-open` and reload this page: eleven decoders against "
+        "Wikipedia, with a guided tour of two minutes."
     )
 
 

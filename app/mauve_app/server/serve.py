@@ -12,13 +12,20 @@ import os
 import pkgutil
 import resource
 import signal
+import socket
 import sys
+import threading
+import time
 import traceback
+import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.cli.serving import OPEN
 from mauve_core.corpus import limits
 from mauve_core.jobs import leftovers
 from mauve_core.serving import sharing
@@ -34,6 +41,7 @@ LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "hug
 
 MAIN = Path(__file__).resolve().parents[1] / "main.py"
 THIS_MACHINE = "127.0.0.1"
+LONGEST_START_S = 60
 DESCRIPTORS = 4096
 """Target file limit: a session with its browser's connections takes about ten, and some systems allow only 256."""
 
@@ -173,7 +181,22 @@ def main() -> None:
     _allow_descriptors()
     os.umask(0o077)  # restrict files to the server's user
     sys.argv = sys.argv[:1]
+    page = os.environ.pop(OPEN, None)
+    if page:
+        threading.Thread(target=_open, args=(page,), daemon=True).start()
     application().run(config=options)
+
+
+def _open(page: str) -> None:
+    """Open the browser on one of the server's pages once it answers; nothing where there is no desktop."""
+    if sys.platform == "linux" and not {"BROWSER", "DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys():
+        return  # else a browser of the terminal
+    where = urlsplit(page)
+    for _ in range(LONGEST_START_S * 10):
+        with suppress(OSError), socket.create_connection((where.hostname, where.port)):
+            webbrowser.open(page)
+            return
+        time.sleep(0.1)
 
 
 def _allow_descriptors() -> None:

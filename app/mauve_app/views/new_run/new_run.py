@@ -156,9 +156,7 @@ def _settings(files: Sequence[ReadFile], kind: Kind) -> Settings | None:
         persist_state="session",
         help=kind.words.said(_K_HELP),
     )
-    drawn = st.toggle(
-        more_settings.MAP, True, key="draw_map", persist_state="session", help=kind.words.said(more_settings.MAP_HELP)
-    )
+    drawn = more_settings.map_toggle("draw_map", kind, persist=True)
     more = more_settings.show("more", CompareConfig(), model, kind, persist=True)
     suggested = _suggested_name(files, kind)
     run_name = name.text_input("Name of the run", key="run_name", placeholder=suggested, persist_state="session")

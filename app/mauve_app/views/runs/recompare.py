@@ -78,7 +78,7 @@ def _encoder(run: Run, kind: Kind, before: EncoderConfig | None) -> dict[str, An
         st.session_state.setdefault(key, before.model)
     shown = before or EncoderConfig(model=kind.model)
     with first:
-        model = model_picker.show("Encoder", key=key, kind=kind)
+        model = model_picker.show("Encoder", key=key, kind=kind, stored="" if before is None else before.model)
     asked = kind.offer.settings(model)
     found: dict[str, Any] = {"encoder": model}
     if "max_tokens" in asked:
@@ -124,10 +124,5 @@ def _scores(run_id: str, kind: Kind, before: CompareConfig) -> dict[str, Any]:
             name: more_settings.number_field(index, name, before, key=f"again_{name}_{run_id}", words=kind.words)
             for index, name in zip(others, _SHOWN, strict=True)
         },
-        "projection": st.toggle(
-            more_settings.MAP,
-            before.projection,
-            key=f"again_map_{run_id}",
-            help=kind.words.said(more_settings.MAP_HELP),
-        ),
+        "projection": more_settings.map_toggle(f"again_map_{run_id}", kind, drawn=before.projection),
     }

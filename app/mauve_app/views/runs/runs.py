@@ -97,8 +97,8 @@ def _nothing_yet() -> None:
     )
     st.page_link(NEW_RUN_PAGE, label="Start a run with your own files", icon=":material/upload_file:")
     st.caption(
-        "Or install the demo study with `mauve-lens demo` and reload this page, or import a run that was exported on "
-        "another machine."
+        "Or install the demo study with `mauve-lens demo --no-open` and reload this page, or import a run that was "
+        "exported on another machine."
     )
 
 
