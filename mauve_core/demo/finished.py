@@ -70,7 +70,8 @@ def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
         The archive is missing or damaged, the sides are not those that were compared, or the disk refuses.
     """
     runs, cure = RunStore(), f"Install MAUVE Lens again, or make it anew: {todo}"
-    alone = exclusive(os.open(home(), os.O_RDONLY), f"the demo in {home()}", PATIENCE_S)
+    with storage_errors(home()):
+        alone = exclusive(os.open(home(), os.O_RDONLY), f"the demo in {home()}", PATIENCE_S)
     with storage_errors(runs.root), alone, partial_folder(runs.root) as folder:
         record, comparison, results = _unpacked(path, folder, cure)
         final = runs.root / record.name

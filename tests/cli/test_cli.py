@@ -219,7 +219,7 @@ def test_the_demo_opens_the_browser_at_a_terminal_alone(
 ) -> None:
     served: list[dict[str, str]] = []
     monkeypatch.setattr("mauve_core.demo.demo_run.prepare_demo", lambda **_: "demo")
-    monkeypatch.setattr("mauve_core.demo.demo_run.rebuild_analyses", lambda *_, **__: None)
+    monkeypatch.setattr("mauve_core.demo.demo_build.rebuild_run", lambda *_, **__: None)
     monkeypatch.setattr("os.chdir", lambda _: None)
     monkeypatch.setattr("os.execve", lambda program, arguments, environment: served.append(environment))
     monkeypatch.setattr(serving, "_is_taken", lambda port: taken)
