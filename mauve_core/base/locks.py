@@ -20,7 +20,7 @@ _POLL_S = 0.01
 
 
 @contextmanager
-def exclusive(handle: int, what: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
+def exclusive(handle: int, what: str, patience_s: float | None = None) -> Iterator[None]:
     """Hold the lock of an open file or folder, and close it at the end of the block; messages call it ``what``.
 
     Raises
@@ -28,6 +28,7 @@ def exclusive(handle: int, what: str, patience_s: float = PATIENCE_S) -> Iterato
     StorageError
         Someone else has held the lock for longer than any change takes; the block does not start.
     """
+    patience_s = PATIENCE_S if patience_s is None else patience_s
     try:
         if not lock_within(handle, patience_s):
             raise StorageError(
