@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, written
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, with_plain_spaces, written
 from mauve_core.base.progress import Progress, Told
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.equalizing import equal_draws
@@ -55,4 +55,5 @@ def tell_preview(
                 f"{printable(candidate.name)} {written(score.mean, SCORE_DECIMALS)} "
                 f"({interval(score.low, score.high, SCORE_DECIMALS)})"
             )
-        progress(Told(f"Preview, {kind.words.count(n)} a side: MAUVE {', '.join(told)}"), 1, 1)
+        line = f"Preview, {kind.words.count(n)} a side: MAUVE {', '.join(told)}"
+        progress(Told(with_plain_spaces(line)), 1, 1)

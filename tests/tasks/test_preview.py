@@ -11,7 +11,7 @@ import pytest
 from mauve_app.components.job_progress import progress_data
 from mauve_core import compare, corpus_from_texts
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.formatting import SCORE_DECIMALS, written
+from mauve_core.base.formatting import SCORE_DECIMALS, printable, written
 from mauve_core.base.progress import Told
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.equalizing import equal_draws
@@ -56,6 +56,7 @@ def test_it_tells_the_scores_of_the_drawn_texts(corpora: dict[str, Corpus], conf
     few = {name: corpus.take(draws[name]) for name, corpus in corpora.items()}
     same = compare(few.pop(HUMAN), few, replace(config, score=replace(config.score, k=None)), draw_map=False)
     (line,) = told(corpora, config, FeatureStore())
+    assert line == printable(line), "a console shows it as it is"
     assert line.startswith(f"Preview, {FEW} texts a side: MAUVE near ")
     for name in ("near", "far"):
         assert f"{name} {written(same[name]['mauve'].mean, SCORE_DECIMALS)} (" in line
