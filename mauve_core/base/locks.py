@@ -26,7 +26,8 @@ def exclusive(handle: int, what: str, patience_s: float | None = None) -> Iterat
     Raises
     ------
     StorageError
-        Someone else has held the lock for longer than any change takes; the block does not start.
+        Someone else has held the lock for ``patience_s``, by default longer than any change takes; the block does not
+        start.
     """
     patience_s = PATIENCE_S if patience_s is None else patience_s
     try:

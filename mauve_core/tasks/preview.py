@@ -8,15 +8,16 @@ from dataclasses import replace
 
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, with_plain_spaces, written
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, with_plain_spaces, with_spread
 from mauve_core.base.progress import Progress, Told
+from mauve_core.base.server_names import names_server
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.equalizing import equal_draws
 from mauve_core.corpus.kinds import common_kind
 from mauve_core.encoders.feature_store import FeatureStore
 
 PREVIEWED = 200  # texts a side
-LEAST = 4  # times as many are left to encode: a preview costs at most a quarter of the wait
+LEAST = 4  # times as many are left to encode: a preview adds at most a quarter to that
 
 
 def tell_preview(
@@ -24,12 +25,12 @@ def tell_preview(
 ) -> None:
     """Compare ``PREVIEWED`` texts a side and tell ``progress`` their MAUVE, if encoding all of them takes far longer.
 
-    The texts are drawn with the seed, of the same prompts where sides share them, and have a tenth as many clusters.
-    What keeps them from being compared is left to the comparison of all texts to tell. May raise CancelledError.
+    The texts are drawn with the seed, of the same prompts where sides share them, and have a tenth as many clusters. No
+    server is asked for features that it would be asked for again. What keeps them from being compared is left to the comparison of all texts to tell. May raise CancelledError.
     """
     from mauve_core.scoring.compare import compare
 
-    if config.encoder is None:
+    if config.encoder is None or names_server(config.encoder.model):
         return
     kind = common_kind({name: corpus.kind for name, corpus in corpora.items()})
     encoder = kind.encoder(config.encoder, device)
@@ -52,8 +53,8 @@ def tell_preview(
         for candidate in sorted(found.candidates, key=lambda each: -each.scores["mauve"].mean):
             score = candidate.scores["mauve"]
             told.append(
-                f"{printable(candidate.name)} {written(score.mean, SCORE_DECIMALS)} "
+                f"{printable(candidate.name)} {with_spread(score.mean, score.sd, SCORE_DECIMALS)} "
                 f"({interval(score.low, score.high, SCORE_DECIMALS)})"
             )
-        line = f"Preview, {kind.words.count(n)} a side: MAUVE {', '.join(told)}"
+        line = f"Preview, {kind.words.count(n)} a side, whose scores differ from those of all: MAUVE {', '.join(told)}"
         progress(Told(with_plain_spaces(line)), 1, 1)

@@ -11,7 +11,7 @@ import pytest
 from mauve_app.components.job_progress import progress_data
 from mauve_core import compare, corpus_from_texts
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.formatting import SCORE_DECIMALS, printable, written
+from mauve_core.base.formatting import SCORE_DECIMALS, printable, with_plain_spaces, with_spread
 from mauve_core.base.progress import Told
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.equalizing import equal_draws
@@ -57,14 +57,17 @@ def test_it_tells_the_scores_of_the_drawn_texts(corpora: dict[str, Corpus], conf
     same = compare(few.pop(HUMAN), few, replace(config, score=replace(config.score, k=None)), draw_map=False)
     (line,) = told(corpora, config, FeatureStore())
     assert line == printable(line), "a console shows it as it is"
-    assert line.startswith(f"Preview, {FEW} texts a side: MAUVE near ")
+    assert line.startswith(f"Preview, {FEW} texts a side, whose scores differ from those of all: MAUVE near ")
     for name in ("near", "far"):
-        assert f"{name} {written(same[name]['mauve'].mean, SCORE_DECIMALS)} (" in line
+        score = same[name]["mauve"]
+        assert f"{name} {with_plain_spaces(with_spread(score.mean, score.sd, SCORE_DECIMALS))} (" in line
 
 
 def test_not_where_the_whole_answer_is_near_or_has_none(corpora: dict[str, Corpus], config: CompareConfig) -> None:
     store = FeatureStore()
     assert told({name: corpus.take(range(3 * FEW)) for name, corpus in corpora.items()}, config, store) == []
+    served = replace(config, encoder=EncoderConfig("openai:http://127.0.0.1:9/v1#m"))
+    assert told(corpora, served, store) == []
     refused = corpus_from_texts([NONE] * N, name="near")
     assert told({**corpora, "near": refused}, config, store) == []
     compare(corpora[HUMAN], {"near": corpora["near"]}, config, feature_store=store)

@@ -1,7 +1,7 @@
 // Draws how far a job is, and asks the server for it while the job is at work and the page is looked at.
 //
-// From the server (data): told (active, run, text, share, said, log: what there is to draw), id, name, address ("" where nobody
-// would answer), beat_ms, logged (whether the log is drawn), place (key of the container that holds the form's button
+// From the server (data): told (active, run, text, share, said, log: what there is to draw), id, name, address ("" where
+// nobody would answer), beat_ms, logged (whether the log is drawn), place (key of the container that holds the form's button
 // before and after, or ""), focus (whether that button was pressed just now and is gone). To it: nothing. What the route
 // told last stays until a run of the page tells something else.
 //
