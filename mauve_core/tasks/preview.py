@@ -26,7 +26,8 @@ def tell_preview(
     """Compare ``PREVIEWED`` texts a side and tell ``progress`` their MAUVE, if encoding all of them takes far longer.
 
     The texts are drawn with the seed, of the same prompts where sides share them, and have a tenth as many clusters. No
-    server is asked for features that it would be asked for again. What keeps them from being compared is left to the comparison of all texts to tell. May raise CancelledError.
+    server is asked, which would be asked for the same again. What keeps the texts from being compared is left to the
+    comparison of all to tell. May raise CancelledError.
     """
     from mauve_core.scoring.compare import compare
 
