@@ -62,7 +62,7 @@ times alone mean nothing on another machine. `python -m docs.make_performance` a
 
 ## From features to a score
 
-{source("features_to_score")}
+{source("features_to_score")} {machine("features_to_score")}.
 
 {whole}
 

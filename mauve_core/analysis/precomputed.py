@@ -75,13 +75,13 @@ def derive(run: Run, progress: Progress = silent) -> None:
     """Precompute what a page needs first, for a run that was just made; existing results stay.
 
     Words and cluster stability are those of the clusters that pages show by default, each candidate's pairwise
-    partition under its median seed; others are kept on first request.
+    partition under its median seed, and score bases those without smoothing; others are kept on first request.
     """
     sources = [source.name for source in run.comparison.sources]
     first = [(name, run.comparison.median_seed(name)) for name in sources if name != HUMAN]
     steps: list[Callable[[], object]] = [
         lambda: run_preflight(run),
-        *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
+        *(lambda kind=kind: run_basis(run, kind, "none") for kind in _KINDS),
         *(lambda name=name: _if_any(run_words, run, name) for name in sources),
         *(lambda name=name: _if_any(run_properties, run, name) for name in sources),
         *(lambda name=name, seed=seed: _if_any(run_cluster_words, run, "pairwise", name, seed) for name, seed in first),

@@ -46,8 +46,15 @@ pytestmark = pytest.mark.integration
 def derived(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run of which everything is kept."""
     run = make_run(tmp_path_factory.mktemp("derived"), n=60, seeds=2, projection=False)
-    derive(run)
+    everything_kept(run)
     return run
+
+
+def everything_kept(run: Run) -> None:
+    derive(run)
+    for smoothing in precomputed.KEPT_SMOOTHINGS:
+        run_basis(run, "pairwise", smoothing)
+        run_basis(run, "joint", smoothing)
 
 
 @pytest.fixture
@@ -192,17 +199,17 @@ def test_a_damaged_file_is_made_again(run: Run) -> None:
 @pytest.mark.trial
 def test_a_file_of_another_run_or_item_is_made_again(run: Run, tmp_path: Path) -> None:
     other = make_run(tmp_path / "home", name="other", n=50, seeds=2, projection=False)
-    derive(other)
+    everything_kept(other)
     names, others = (sorted(path.name for path in (each.path / DERIVED).iterdir()) for each in (run, other))
     whole = {name: (run.path / DERIVED / name).read_bytes() for name in names}
     for name, their_name in zip(names, others, strict=True):  # names with a seed differ: each run has its own medians
         shutil.copyfile(other.path / DERIVED / their_name, run.path / DERIVED / name)
     again = RunStore(run.path.parent).load(run.id)
-    derive(again)
+    everything_kept(again)
     assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole
     for name, next_one in zip(names, [*names[1:], names[0]], strict=True):
         (run.path / DERIVED / name).write_bytes(whole[next_one])
-    derive(again)
+    everything_kept(again)
     assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole
 
 

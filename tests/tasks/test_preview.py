@@ -28,6 +28,7 @@ NONE = "\N{SLIGHTLY SMILING FACE}"
 @pytest.fixture
 def corpora(monkeypatch: pytest.MonkeyPatch) -> dict[str, Corpus]:
     monkeypatch.setattr(preview, "PREVIEWED", FEW)
+    monkeypatch.setattr(preview, "QUICK", "/no/such/model")
     rng = np.random.default_rng(0)
     starts = {HUMAN: WORDS, "near": WORDS, "far": WORDS[:2]}
     return {
@@ -44,6 +45,11 @@ def config(tmp_path: Path) -> CompareConfig:
     return CompareConfig(EncoderConfig(str(path)), ScoreConfig(k=40, seeds=2, bootstrap=100), projection=False)
 
 
+def model_of(config: CompareConfig) -> str:
+    assert config.encoder is not None
+    return config.encoder.model
+
+
 def told(corpora: dict[str, Corpus], config: CompareConfig, store: FeatureStore) -> list[str]:
     found: list[str] = []
     preview.tell_preview(corpora, config, store, "cpu", lambda stage, *_: found.append(stage))
@@ -57,10 +63,19 @@ def test_it_tells_the_scores_of_the_drawn_texts(corpora: dict[str, Corpus], conf
     same = compare(few.pop(HUMAN), few, replace(config, score=replace(config.score, k=None)), draw_map=False)
     (line,) = told(corpora, config, FeatureStore())
     assert line == printable(line), "a console shows it as it is"
-    assert line.startswith(f"Preview, {FEW} texts a side, whose scores differ from those of all: MAUVE near ")
+    assert line.startswith(f"Preview ({FEW} texts a side, {printable(model_of(config))}), whose scores differ")
     for name in ("near", "far"):
         score = same[name]["mauve"]
         assert f"{name} {with_plain_spaces(with_spread(score.mean, score.sd, SCORE_DECIMALS))} (" in line
+
+
+def test_the_quick_encoder_takes_the_place_of_a_slow_one_and_of_a_server(
+    corpora: dict[str, Corpus], config: CompareConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preview, "QUICK", model_of(config))
+    (own,) = told(corpora, config, FeatureStore())
+    served = replace(config, encoder=EncoderConfig("openai:http://127.0.0.1:9/v1#m"))
+    assert told(corpora, served, FeatureStore()) == [own]
 
 
 def test_not_where_the_whole_answer_is_near_or_has_none(corpora: dict[str, Corpus], config: CompareConfig) -> None:
