@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, filled, listed
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, written
-from mauve_core.scoring.result import SIGNIFICANT, Difference
+from mauve_core.scoring.result import Difference
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, texts_in_words
 
@@ -74,12 +74,9 @@ def score_in_full(candidate: Ranked) -> str:
 
 
 def difference_in_words(found: Difference) -> str:
-    """Give a tested difference: ``0.119 (0.042 to 0.196; adjusted p = 0.02)``, and why a small p does not count."""
+    """Give a tested difference: ``0.119 (0.042 to 0.196; adjusted p = 0.02)``."""
     ends = interval(found.low, found.high, SCORE_DECIMALS)
     tested = f"adjusted p = {significant(found.p_adjusted)}"
-    if found.p_adjusted <= SIGNIFICANT and not found.told_apart:
-        same_sign = found.difference * found.joint_difference > 0
-        tested += f", but {'the interval reaches 0' if same_sign else 'with the other sign in the joint partition'}"
     return f"{written(found.difference, SCORE_DECIMALS)} ({ends}; {tested})"
 
 

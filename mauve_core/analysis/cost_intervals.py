@@ -22,8 +22,8 @@ from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.bootstrap import centred_interval
-from mauve_core.numerics.resampling.exchange import draw_blocks
 from mauve_core.numerics.resampling.simultaneous import simultaneous_intervals
+from mauve_core.numerics.resampling.units import draw_blocks
 from mauve_core.scoring.estimates import two_sides
 from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Comparison
@@ -118,7 +118,7 @@ def intervals_of(sides: TwoSides, replicates: int, rate: float, smoothing: str =
 
 def resampled_shares(sides: TwoSides, replicates: int, rate: float, smoothing: str = "none") -> NDArray[np.float64]:
     """(B, k) signed shares in resamples of two sides with one partition."""
-    blocks = draw_blocks(sides.groups, replicates, np.random.default_rng(sides.seed))
+    blocks = draw_blocks(sides.units, replicates, np.random.default_rng(sides.seed))
     return np.concatenate([signed_shares(*sides.resampled(draws, rate), smoothing)[:, 0] for draws in blocks])
 
 

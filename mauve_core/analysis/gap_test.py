@@ -1,11 +1,11 @@
 """Whether a gap is larger than between texts of one writer: shares of a gap that is not explain nothing.
 
 Two samples of human texts have a frontier integral above 0 as well, and each of its clusters a share of it. The test
-exchanges texts between the human side and the candidate, within prompts where the two share prompts, and counts how
-often the frontier integral, averaged over the k-means seeds, is at least as large as observed. Exchanged sides are a
-draw of human texts against human texts at the same n and k if the candidate writes like people. The partitions were
-fitted without looking at who wrote what, so they serve every draw. ``benchmarks/ledger_coverage.py`` measures
-the level.
+exchanges units of texts (:mod:`mauve_core.numerics.resampling.units`) between the human side and the candidate, and
+counts how often the frontier integral, averaged over the k-means seeds, is at least as large as observed. Exchanged
+sides are a draw of human texts against human texts at the same n and k if the candidate writes like people. The
+partitions were fitted without looking at who wrote what, so they serve every draw. ``benchmarks/calibration.py``
+measures the level.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from mauve_core.numerics.divergences.count_pairs import count_pairs
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
 from mauve_core.numerics.resampling.permutation import Statistic, permutation_test
-from mauve_core.scoring.differences import exchange_blocks
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.streams import stream
 
@@ -49,11 +48,15 @@ class GapTest:
     reached : int
         Draws with a frontier integral at least as large.
     draws : int
+        0 if units support no test.
+    why : str
+        Why they do not; empty if they do.
     """
 
     observed: NotNegative
     reached: Count
     draws: Count
+    why: str = ""
 
     @property
     def p_value(self) -> float:
@@ -67,6 +70,8 @@ class GapTest:
 
     def in_words(self) -> str:
         """Return what pages and reports say instead of shares."""
+        if self.why:
+            return f"No test of the gap: {self.why}."
         return (
             "Nothing to explain: the gap could be one between human texts. With texts exchanged at random between the "
             f"two sides, it is at least as large in {self.reached:,} of {self.draws:,} draws; costs are shown if at "
@@ -88,15 +93,17 @@ def gap_test(comparison: Comparison, kind: PartitionKind, candidate: str, *, dra
         The candidate is unknown.
     """
     partitions = comparison.partitions(kind, candidate)
-    codes, paired, _ = exchange_blocks(comparison, HUMAN, candidate)
     (seed,) = stream(comparison.config.score.seed, "gap").spawn(1)
-    return gap_test_of(partitions, candidate, codes if paired else None, draws=draws, seed=seed)
+    why = comparison.why_no_interval(HUMAN, candidate)
+    if why:
+        return GapTest(0.0, 0, 0, why)
+    return gap_test_of(partitions, candidate, comparison.units_with(candidate).codes, draws=draws, seed=seed)
 
 
 def gap_test_of(
     partitions: Sequence[Partition],
     candidate: str,
-    blocks: NDArray[np.intp] | None,
+    units: NDArray[np.integer] | None,
     *,
     draws: int = DRAWS,
     seed: np.random.SeedSequence,
@@ -107,12 +114,12 @@ def gap_test_of(
     ----------
     partitions : sequence of Partition
         Of the same texts, one per k-means seed.
-    blocks : (n + m,) array of int or None
-        Texts are exchanged within blocks; the human texts come first. None: all texts are one block.
+    units : (n + m,) array of int or None
+        Unit of each text, the human texts first. None: every text is one.
     """
     n, m = (partitions[0].labels[name].size for name in (HUMAN, candidate))
     statistic = mean_integral(partitions, candidate)
-    found = permutation_test(statistic, n, m, permutations=draws, seed=seed, blocks=blocks)
+    found = permutation_test(statistic, n, m, permutations=draws, seed=seed, units=units)
     return GapTest(found.statistic, round(found.p_value * (1 + draws)) - 1, draws)
 
 

@@ -17,19 +17,21 @@ from numpy.typing import NDArray
 from mauve_core.analysis.cluster_names import cluster_names
 from mauve_core.analysis.item_words import item_words
 from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.summaries import summary
 from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import MatchedBy, SharedPrompts, shared_prompts
+from mauve_core.corpus.pairing import MatchedBy, shared_prompts, units_among
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
-from mauve_core.scoring.gate import BASELINE, CANDIDATE, GateSides, equal_rows, gate_tests, jackknife_groups
+from mauve_core.numerics.resampling.units import LEAST_UNITS, too_few
+from mauve_core.scoring.differences import deal_to_groups
+from mauve_core.scoring.gate import BASELINE, CANDIDATE, GROUPS, GateSides, equal_rows, gate_tests
 from mauve_core.scoring.gate_rule import MEASURE, GateRule, GateTest, Verdict, require_measures
 from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Partition
@@ -171,15 +173,16 @@ def run_gate(
         corpora = {name: side.corpus for name, side in encoded.items()}
     else:
         encoded = take_features(corpora, features, None)
-    matched = _matched(corpora)
+    matched = shared_prompts(corpora)
     groups_seed, rows_seed = stream(config.score.seed, "gate").spawn(2)
-    prompts = _prompts(corpora, matched)
+    units = units_among(corpora)
     generations = {name: corpora[name].generation_codes.astype(np.intp) for name in (BASELINE, CANDIDATE)}
     rows = {HUMAN: np.arange(len(corpora[HUMAN]))}
-    rows |= equal_rows({name: prompts[name] for name in generations}, generations, rows_seed)
+    rows |= equal_rows({name: units[name] for name in generations}, generations, rows_seed)
+    _require_units(units, rows)
     features_of = {name: side.features for name, side in encoded.items()}
     sides = GateSides(
-        jackknife_groups({name: prompts[name][own] for name, own in rows.items()}, groups_seed),
+        deal_to_groups({name: units[name][own] for name, own in rows.items()}, groups_seed, most=GROUPS),
         {name: own[rows[name]] for name, own in generations.items()},
     )
     n = int((sides.generations[CANDIDATE] == 0).sum())
@@ -287,19 +290,15 @@ def _cut(text: str) -> str:
     return line if len(line) <= QUOTED else f"{line[: QUOTED - 1]}…"
 
 
-def _matched(corpora: Mapping[str, Corpus]) -> SharedPrompts | None:
-    """Which texts belong to one prompt; None if no two sides share any, or a side has too few to leave some out."""
-    found = shared_prompts(corpora)
-    few = found is None or min(np.unique(codes).size for codes in found.codes.values()) < LEAST_PROMPTS
-    return None if few else found
-
-
-def _prompts(corpora: Mapping[str, Corpus], matched: SharedPrompts | None) -> dict[str, NDArray[np.int64]]:
-    """Prompt of each text; without any in common, every text stands alone."""
-    if matched is not None:
-        return {name: codes.astype(np.int64) for name, codes in matched.codes.items()}
-    ends = np.cumsum([len(corpus) for corpus in corpora.values()])
-    return dict(zip(corpora, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
+def _require_units(units: Mapping[str, NDArray[np.int64]], rows: Mapping[str, NDArray[np.intp]]) -> None:
+    why = too_few(*(units[name][own] for name, own in rows.items()))
+    if why:
+        raise InputError(
+            "The texts support no test",
+            allowed=f"{LEAST_UNITS} or more independent units a side: prompts, documents or single texts",
+            received=why,
+            todo="Give texts of more prompts, or name the field of what makes texts dependent with --group-field",
+        )
 
 
 def _notes(corpora: Mapping[str, Corpus], rows: Mapping[str, NDArray[np.intp]], n: int) -> tuple[str, ...]:

@@ -36,7 +36,6 @@ from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice, merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_error import SamplingError
@@ -223,8 +222,7 @@ def run_repartition(run: Run, candidate: str, kind: PartitionKind) -> tuple[Part
 def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> Stability:
     """Find the clusters that differ beyond chance, and also do so in other seeds' partitions and under other k.
 
-    If both sides have texts of the same prompts, the test exchanges sides within prompts. Without features, there are
-    no partitions of other k, and stability depends on the other seeds alone.
+    Without features, there are no partitions of other k, and stability depends on the other seeds alone.
 
     Raises
     ------
@@ -237,10 +235,7 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
         others = run_repartition(run, candidate, kind)
 
     def make() -> _Arrays:
-        names = prompt_names(keys_of({name: run.corpora[name] for name in (HUMAN, candidate)}))
-        paired = not set(names[HUMAN]).isdisjoint(names[candidate])
-        prompts = names if paired else None
-        found = assess_stability(run.comparison, candidate, kind, seed, others=others, prompts=prompts)
+        found = assess_stability(run.comparison, candidate, kind, seed, others=others)
         arrays: _Arrays = {name: getattr(found, name) for name in _STABILITY_ARRAYS}
         return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
 

@@ -6,7 +6,7 @@ of another k, show whether its clusters survive (``mauve_core.numerics.resamplin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,7 +24,6 @@ def assess_stability(
     seed: int = 0,
     *,
     others: Sequence[Partition] = (),
-    prompts: Mapping[str, Sequence[str]] | None = None,
     permutations: int | None = None,
 ) -> Stability:
     """Judge the clusters of one partition, from the stored labels and the run's seed alone, so results are
@@ -38,16 +37,13 @@ def assess_stability(
         Index of the k-means seed of the reference partition.
     others : sequence of Partition
         More partitions of the same texts, beside those of the other seeds.
-    prompts : mapping of str to sequence of str, optional
-        The prompt, or id, of each text of the human side and of the candidate. Texts of one prompt are alike, so sides
-        are then exchanged only within a prompt. Give it if both sides continue the same prompts.
     permutations : int, optional
         As in :func:`mauve_core.numerics.resampling.stability.cluster_stability`.
 
     Raises
     ------
     InputError
-        An unknown candidate or partition, or partitions or prompts of other texts.
+        An unknown candidate or partition, or partitions of other texts.
     """
     reference = comparison.partition(kind, candidate, seed)
     stored = comparison.partitions(kind, candidate)
@@ -57,16 +53,11 @@ def assess_stability(
     for part in chosen:
         if any(len(part.labels.get(name, ())) != sizes[name] for name in names):
             raise InputError("A partition does not belong to these texts", allowed=f"labels of {sizes}")
-    blocks = None
-    if prompts is not None:
-        if any(len(prompts.get(name, ())) != sizes[name] for name in names):
-            raise InputError("The prompts do not match the texts", allowed=f"one for each text: {sizes}")
-        blocks = np.array([*prompts[HUMAN], *prompts[candidate]])
     return cluster_stability(
         [np.concatenate([part.labels[name] for name in names]) for part in chosen],
         sizes[HUMAN],
         k=reference.k,
-        blocks=blocks,
+        units=comparison.units_with(candidate).codes,
         permutations=permutations,
         seed=stream(comparison.config.score.seed, "permutations").spawn(1)[0],
     )

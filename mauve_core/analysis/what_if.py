@@ -26,7 +26,7 @@ from mauve_core.numerics.divergences.scores import STAR_SMOOTHING, score_counts
 from mauve_core.numerics.divergences.shifted_frontiers import Bins, ShiftedSums, shifted_sums
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.numerics.divergences.what_if import frontier_by_logs, weighted_counts
-from mauve_core.numerics.resampling.exchange import BLOCK_BYTES
+from mauve_core.numerics.resampling.units import BLOCK_BYTES
 from mauve_core.scoring.estimates import (
     ScoreBasis,
     Spread,

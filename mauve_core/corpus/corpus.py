@@ -92,6 +92,8 @@ class Corpus:
         What was counted of all texts, if these were drawn from more; exclusions are those of all, too.
     source : str
         Who wrote the texts, as the file names them; empty if it names people, several or nobody.
+    group : str or None
+        The metadata field whose equal values make texts dependent, such as a document or an author; None: the prompt.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Corpus:
     places: Places | None = None
     whole: Whole | None = None
     source: str = ""
+    group: str | None = None
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -133,6 +136,8 @@ class Corpus:
             raise InputError(
                 f"Corpus {self.name!r} has no metadata field {self.generation!r} to tell generations apart"
             )
+        if self.group is not None and self.group not in self.metadata:
+            raise InputError(f"Corpus {self.name!r} has no metadata field {self.group!r} to group texts by")
 
     def __repr__(self) -> str:
         prompts = "no prompts" if self.prompts is None else "prompts"
@@ -159,6 +164,14 @@ class Corpus:
     def contents(self) -> tuple[str, ...]:
         """Return what is equal for equal items: the texts, or the digests of other items."""
         return self.texts if self.media is None else self.media.digests
+
+    @cached_property
+    def groups(self) -> tuple[str, ...] | None:
+        """Return the value of ``group`` of each text, blank where it is missing; None without such a field."""
+        if self.group is None:
+            return None
+        values = python_values(self.metadata[self.group])
+        return tuple("" if value is None or value != value else str(value) for value in values)
 
     @cached_property
     def generations(self) -> tuple[str, ...]:
@@ -269,6 +282,7 @@ class Corpus:
             "kind": self.kind,
             "whole": None if self.whole is None else asdict(self.whole),
             "source": self.source,
+            "group": self.group,
         }
         digests = None if self.media is None else self.media.digests
         write_parquet(path, StoredCorpus(header, self.ids, self.texts, self.prompts, self.metadata, digests))
@@ -304,5 +318,6 @@ class Corpus:
             kind=header["kind"],
             whole=None if header.get("whole") is None else from_json(Whole, header["whole"]),
             source=header.get("source", ""),
+            group=header.get("group"),
             media=None if stored.digests is None else Media(stored.digests, Thumbnails(thumbnails)),
         )

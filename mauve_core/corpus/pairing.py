@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,7 +20,10 @@ from numpy.typing import NDArray
 
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
-from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
+from mauve_core.numerics.resampling.units import connected, too_few
+
+LEAST_PROMPTS = 10
+"""With fewer on a side, :func:`prompt_names` divides prompts."""
 
 Column = tuple[str, str]
 """A file, and the field of it that texts were read from."""
@@ -67,6 +70,8 @@ class Keys:
         Whether ids are numbers of lines or positions.
     column : (str, str) or None
         Where numbered texts come from; None if unknown.
+    contents, groups : (n,) sequence of str, or None
+        What is equal for equal texts, and the values of a field that groups them in place of the prompt.
     """
 
     ids: Sequence[str]
@@ -74,12 +79,22 @@ class Keys:
     generations: Sequence[object] = ()
     numbered: bool = False
     column: Column | None = None
+    contents: Sequence[str] | None = None
+    groups: Sequence[str] | None = None
 
 
 def keys_of(corpora: Mapping[str, Corpus]) -> dict[str, Keys]:
     """Return what tells the prompts of corpora apart."""
     return {
-        name: Keys(_ids(corpus), corpus.prompts, corpus.generations, corpus.numbered, column_of(corpus))
+        name: Keys(
+            _ids(corpus),
+            corpus.prompts,
+            corpus.generations,
+            corpus.numbered,
+            column_of(corpus),
+            corpus.contents,
+            corpus.groups,
+        )
         for name, corpus in corpora.items()
     }
 
@@ -126,6 +141,70 @@ def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
 def prompt_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
     """Number the prompts of corpora that have them: equal numbers, equal prompts; a blank prompt equals no other."""
     return _codes(corpora, _prompt_keys([corpus.prompts for corpus in corpora.values()]))
+
+
+def unit_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
+    """Name the unit of each text (:mod:`mauve_core.numerics.resampling.units`): equal names, one unit.
+
+    The texts of a side that repeats itself so much that its units support no interval against the first side join no
+    others' units. A unit has the id of its first text, with primes if that is the name of another.
+    """
+    groups = _grouped(sides)
+    contents = _codes(sides, [_contents(name, side) for name, side in sides.items()])
+    reference, *others = sides
+    alone = int(max(own.max() for own in contents.values())) + 1
+    for name in others:
+        pair = reference, name
+        codes = connected(*(np.concatenate([each[side] for side in pair]) for each in (groups, contents)))
+        if too_few(*np.split(codes, [groups[reference].size])):
+            contents[name] = np.arange(alone, alone + contents[name].size, dtype=np.int32)
+            alone += contents[name].size
+    codes = connected(*(np.concatenate([*each.values()]) for each in (groups, contents)))
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for code, name in zip(codes.tolist(), (text_id for side in sides.values() for text_id in side.ids), strict=True):
+        if code not in names:
+            while name in taken:
+                name += "'"
+            names[code] = name
+            taken.add(name)
+    ends = np.cumsum([own.size for own in groups.values()])[:-1]
+    return {
+        side: tuple(names[code] for code in own.tolist())
+        for side, own in zip(sides, np.split(codes, ends), strict=True)
+    }
+
+
+def _contents(name: str, side: Keys) -> Sequence[object]:
+    return [(name, place) for place in range(len(side.ids))] if side.contents is None else side.contents
+
+
+def group_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
+    """Number the group of each text, whether or not another corpus has it: that of its prompt, or of its group field.
+
+    Equal numbers, equal groups, as :func:`shared_prompts` matches prompts; a text without either is a group.
+    """
+    return _grouped(keys_of(corpora))
+
+
+def _grouped(sides: Mapping[str, Keys]) -> dict[str, NDArray[np.int32]]:
+    return matching(
+        {name: side if side.groups is None else replace(side, prompts=side.groups) for name, side in sides.items()}
+    )[0]
+
+
+def content_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
+    """Number the texts: equal numbers, equal texts or items."""
+    return _codes(corpora, [corpus.contents for corpus in corpora.values()])
+
+
+def units_among(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int64]]:
+    """Number the units of some corpora (:mod:`mauve_core.numerics.resampling.units`)."""
+    groups, contents = group_codes(corpora), content_codes(corpora)
+    codes = connected(*(np.concatenate([each[name] for name in corpora]) for each in (groups, contents)))
+    return dict(
+        zip(corpora, np.split(codes, np.cumsum([len(corpus) for corpus in corpora.values()])[:-1]), strict=True)
+    )
 
 
 def prompts_of(corpora: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from mauve_core.base.formatting import (
 )
 from mauve_core.base.json_codec import from_json
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
-from mauve_core.scoring.grouped_differences import LIKE_SIZES
+from mauve_core.scoring.differences import LIKE_SIZES
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.ties import overlap
 from mauve_core.shards.result import ShardedCandidate, ShardedComparison

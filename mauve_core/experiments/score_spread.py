@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.corpus.pairing import keys_of, prompt_names
+from mauve_core.corpus.pairing import keys_of, unit_names
 from mauve_core.experiments.text_measures.spread import GROUPS, MIN_TEXTS, group_of
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
@@ -28,7 +28,7 @@ def score_sds_over_texts(run: Run) -> dict[str, dict[str, float]]:
     Candidates with fewer than ``MIN_TEXTS`` texts on a side are left out.
     """
     comparison = run.comparison
-    groups = {name: group_of(prompts) for name, prompts in prompt_names(keys_of(run.corpora)).items()}
+    groups = {name: group_of(prompts) for name, prompts in unit_names(keys_of(run.corpora)).items()}
     found: dict[str, dict[str, float]] = {score: {} for score in SCORES}
     for candidate in comparison.candidates:
         name, human = candidate.name, groups[HUMAN]

@@ -112,9 +112,9 @@ def differences_frame(comparison: Comparison) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        score, candidate, other (the candidate placed below it), difference, low, high, confidence, joint_difference,
-        p, p_adjusted, told_apart, paired (whether texts were exchanged within prompts), n (prompts in common, or,
-        without any, texts of both).
+        score, candidate, other (the candidate placed below it), difference, low, high, confidence, p, p_adjusted,
+        p_alike, told_apart, paired (whether the two have units in common), n (units in common, or, without any, of
+        both).
     """
     rows = [
         (
@@ -125,9 +125,9 @@ def differences_frame(comparison: Comparison) -> pd.DataFrame:
             each.low,
             each.high,
             comparison.config.score.confidence,
-            each.joint_difference,
             each.p_value,
             each.p_adjusted,
+            each.p_alike,
             each.told_apart,
             each.paired,
             each.n,
@@ -136,7 +136,7 @@ def differences_frame(comparison: Comparison) -> pd.DataFrame:
         for each in ranked_pairs(comparison, score)
     ]
     columns = ["score", "candidate", "other", "difference", "low", "high", "confidence"]
-    columns += ["joint_difference", "p", "p_adjusted", "told_apart", "paired", "n"]
+    columns += ["p", "p_adjusted", "p_alike", "told_apart", "paired", "n"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -24,14 +24,14 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.progress_bars import ProgressChoice, progress_for
 from mauve_core.corpus.from_objects import Texts
 from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import keys_of, matching
+from mauve_core.corpus.pairing import content_codes, group_codes, keys_of, matching
 from mauve_core.encoders.devices import first_gpu
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
 from mauve_core.scoring.differences import differences_of
-from mauve_core.scoring.estimates import aligned_basis, scored
+from mauve_core.scoring.estimates import scored
 from mauve_core.scoring.own_clustering import CLUSTERED_BY, OwnClustering, name_of, require_clustering
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
@@ -44,6 +44,7 @@ from mauve_core.scoring.sides import (
     require_skippable,
     take_features,
 )
+from mauve_core.scoring.splits import splits_of
 from mauve_core.scoring.streams import stream
 
 DRAWING = "drawing the map"
@@ -168,23 +169,33 @@ def compare(
     generations = {name: corpora[name].generation_codes for name in candidates if corpora[name].generation_codes.any()}
     texts = {name: side.source.n_scored for name, side in encoded.items()}
     (codes, matched_by), used = matching(keys_of(corpora)), array_device(device)
-    partitioned = partition_all(arrays, codes, config.score, used, progress, texts, generations, clustering)
-    clock.lap("clustering")
     comparison = Comparison(
         human=encoded[HUMAN].source,
-        candidates=tuple(Candidate(encoded[name].source, {}, {}, partitioned.pairwise[name]) for name in candidates),
-        joint=partitioned.joint,
+        candidates=tuple(Candidate(encoded[name].source, {}, {}, ()) for name in candidates),
+        joint=(),
         config=config,
-        warnings=tuple(filter(None, (encoded[HUMAN].source.words.said(partitioned.why_no_halves),))),
+        warnings=(),
         environment={},
-        halves=_halves(encoded[HUMAN].source, partitioned.halves),
         prompts_by=matched_by,
         prompts=None if matched_by is None else codes,
         generations=generations,
+        groups=group_codes(corpora),
+        contents=content_codes(corpora),
     )
-    comparison, basis = scored(comparison, partitioned.like_for_like, progress, used)
-    aligned = aligned_basis(comparison, basis, used) if partitioned.pairs else basis
-    differences = differences_of(comparison, partitioned.pairs, aligned, progress, used)
+    drawn = splits_of(comparison)
+    partitioned = partition_all(arrays, drawn, config.score, used, progress, texts, generations, clustering)
+    clock.lap("clustering")
+    comparison = dataclasses.replace(
+        comparison,
+        candidates=tuple(
+            dataclasses.replace(each, partitions=partitioned.pairwise[each.name]) for each in comparison.candidates
+        ),
+        joint=partitioned.joint,
+        warnings=tuple(filter(None, (encoded[HUMAN].source.words.said(partitioned.why_no_halves),))),
+        halves=_halves(encoded[HUMAN].source, partitioned.halves),
+    )
+    comparison = scored(comparison, partitioned.like_for_like, progress, used)
+    differences = differences_of(comparison, progress, used)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if config.encoder is not None and not given else ())
     if used != "cpu" and "torch" not in libraries:
@@ -194,6 +205,7 @@ def compare(
         differences=differences,
         warnings=(
             *advice(comparison.sources, corpora, config),
+            *_without_intervals(comparison),
             *comparison.warnings,
             *([] if clustering is None else [f"Clusters are those of {name_of(clustering)}, not of k-means."]),
         ),
@@ -240,6 +252,12 @@ def mapped(
         map_fitted=drawn.fitted,
         environment={**comparison.environment, "seconds": seconds},
     )
+
+
+def _without_intervals(comparison: Comparison) -> list[str]:
+    """Say of which candidates units support no interval, and why."""
+    found = {each.name: comparison.why_no_interval(HUMAN, each.name) for each in comparison.candidates}
+    return [f"{name}: no interval and no test: {why}." for name, why in found.items() if why]
 
 
 def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | None:

@@ -157,22 +157,21 @@ class DifferenceJson(TypedDict):
     a, b : str
         The candidates.
     difference : float
-        Score of ``a`` minus that of ``b``, pairwise, averaged over seeds; -1 to 1, mid in nats.
+        Score of ``a`` minus that of ``b``, averaged over seeds, at equal numbers of texts; -1 to 1, mid in nats.
     low, high : float
-        Ends of its bootstrap interval over texts, -1 to 1.
-    joint_difference : float
-        The same difference from joint partitions, which is what is tested, -1 to 1.
+        Ends of its interval from a jackknife over units, -1 to 1.
     p : float
-        p-value of the exchange of texts between the two, above 0, up to 1.
+        p-value of the hypothesis that both are equally close, above 0, up to 1.
     p_adjusted : float
         The p-value by Holm's method over all pairs of candidates, above 0, up to 1.
+    p_alike : float
+        p-value of the hypothesis that both are one source, above 0, up to 1.
     told_apart : bool
-        Whether the difference is significant, has the same sign in the pairwise and the joint partitions, and has an
-        interval that excludes 0.
+        Whether one is significantly closer.
     paired : bool
-        Whether texts were exchanged within prompts.
+        Whether the two have units in common, such as prompts.
     n : int
-        Number of prompts in common, or, without any, of texts of both.
+        Number of units in common, or, without any, of both.
     """
 
     score: ScoreName
@@ -181,9 +180,9 @@ class DifferenceJson(TypedDict):
     difference: Apart
     low: Apart
     high: Apart
-    joint_difference: Apart
     p: PValue
     p_adjusted: PValue
+    p_alike: PValue
     told_apart: bool
     paired: bool
     n: Count
@@ -283,9 +282,9 @@ def difference_json(difference: Difference) -> dict[str, Any]:
         "difference": difference.difference,
         "low": difference.low,
         "high": difference.high,
-        "joint_difference": difference.joint_difference,
         "p": difference.p_value,
         "p_adjusted": difference.p_adjusted,
+        "p_alike": difference.p_alike,
         "told_apart": difference.told_apart,
         "paired": difference.paired,
         "n": difference.n,

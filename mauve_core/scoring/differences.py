@@ -1,16 +1,21 @@
-"""Test which of two candidates is closer to the human texts.
+"""Test which of two candidates is closer to the human texts, and whether they write alike.
 
-Under the hypothesis that two candidates write alike, who wrote which text is an accident. The test exchanges texts
-between the two, within a prompt where they share prompts, and counts how often their scores then differ at least as
-much as observed. The scores are those of joint partitions of the human texts with both candidates, which are fitted
-without looking at who wrote what, averaged over the k-means seeds. p-values are adjusted over all pairs by Holm's
-method.
+**Closer.** The hypothesis is that both have the same expected score at equal n and k. Two candidates may be equally far
+from the human texts in different directions, so exchanging their texts does not test it. Instead, the variance of the
+difference D of their scores is that of a delete-a-group jackknife over units on fixed partitions, in which what the two
+share in a unit cancels, plus that of the mean over k-means seeds. D over its root is compared with Student's t, and
+p-values are adjusted over all pairs by Holm's method. That the partition depends on the texts, too, adds nothing that
+simulations could see (``benchmarks/calibration.py``): the jackknife overstates the spread by about as much. A jackknife
+over refitted partitions would not do: the chance of each k-means enters it multiplied by the root of the number of
+groups.
 
-The score of a candidate with several generations is the mean over them. If both candidates have equally many, texts
-are exchanged within a prompt and generation; otherwise the texts of a prompt are dealt anew to all generations of both.
+Where the two have unequally many texts, both are scored in the joint partition, at the smaller number.
 
-The difference itself, with its interval, is that of the pairwise scores, which a leaderboard shows. Both candidates'
-resamples draw the same prompts, so what their scores have in common cancels.
+**Write alike.** Under the hypothesis that both are one source, who wrote which text is an accident. Units are exchanged
+between the two in the joint partitions, which were fitted without looking at who wrote what, and it is counted how
+often their scores then differ at least as much as observed.
+
+The score of a candidate with several generations is the mean over them.
 """
 
 from __future__ import annotations
@@ -18,28 +23,36 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.numerics.resampling.bootstrap import centred_interval
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.jackknife import jackknife_parts, t_interval
 from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.permutation import counts_by_side, draw_sides, sequential_p_value
-from mauve_core.scoring.estimates import ScoreBasis, Spread, basis_of, spreads_of
-from mauve_core.scoring.partitioning import Pair
+from mauve_core.numerics.resampling.permutation import counts_by_side, sequential_p_value
+from mauve_core.numerics.resampling.units import draw_slots, too_few
+from mauve_core.scoring.estimates import Spread, basis_of, spreads_of
 from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
 from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
 
-if TYPE_CHECKING:
-    from torch import Tensor
+FOLDS = 50
+"""Groups of units that the jackknife leaves out in turn."""
+
+LIKE_SIZES = 0.01
+"""Two candidates are scored at their own sizes if their numbers of texts differ by at most this share of the larger."""
+
+TABLE_BYTES = 2**26
+"""Memory of the frontiers that are held at once."""
 
 PERMUTATIONS = 999
-"""Exchanges that a test draws at most; more for many pairs, so that an adjusted p-value can reach 0.02."""
+"""Exchanges that a test draws at most."""
 
 STOP = 20
 """A test ends once this many exchanges differ at least as much as observed, so that clear ties take no time."""
@@ -47,24 +60,16 @@ STOP = 20
 FIRST_BLOCK = 100
 """Exchanges drawn before the first look; each later block is as long as all before it."""
 
+_Numbers = NDArray[np.float64]
 
-def differences_of(
-    comparison: Comparison,
-    partitions: Mapping[Pair, Sequence[Partition]],
-    basis: Mapping[str, ScoreBasis],
-    progress: Progress = silent,
-    device: str = "cpu",
-) -> tuple[Difference, ...]:
+
+def differences_of(comparison: Comparison, progress: Progress = silent, device: str = "cpu") -> tuple[Difference, ...]:
     """Return the difference of every two candidates under every score.
 
     Parameters
     ----------
     comparison : Comparison
         Scored.
-    partitions : mapping of (str, str) to sequence of Partition
-        From :func:`mauve_core.scoring.partitioning.pair_partitions`.
-    basis : mapping
-        From :func:`mauve_core.scoring.estimates.aligned_basis`.
     progress : callable
         Called with (stage, done, total).
     device : str
@@ -73,28 +78,207 @@ def differences_of(
     Returns
     -------
     tuple of Difference
-        Each pair under every score; empty for one candidate.
+        Each pair under every score; empty for one candidate. Where the units of a pair support no test, the interval
+        is the whole range and the p-values are 1.
     """
-    if not partitions:
+    score, names = comparison.config.score, [each.name for each in comparison.candidates]
+    pairs = list(combinations(names, 2))
+    if not pairs:
         return ()
-    score, pairs = comparison.config.score, list(partitions)
-    draws = draws_for(len(pairs))
-    spreads = {each.name: spreads_of(basis[each.name], score.scale) for each in comparison.candidates}
-    done = counted(progress, "testing differences", len(pairs))
-    found: list[Difference] = []
-    for (first, second), parts in partitions.items():
-        codes, paired, n = exchange_blocks(comparison, first, second)
-        slots = slots_of(comparison, first, second)
-        observed = joint_differences_of(parts, slots, slots.own[np.newaxis], score.scale)
-        rng = np.random.default_rng(stream(score.seed, "exchange"))
-        null = _null(parts, slots, codes, draws, rng, score.scale, observed, device)
+    usable = [name for name in names if not comparison.why_no_interval(HUMAN, name)]
+    units = comparison.units(HUMAN, *usable)
+    folds = deal_to_groups(units, stream(score.seed, "differences"), most=FOLDS)
+    own = {
+        name: left_out_scores(
+            comparison.partitions("pairwise", name), folds, _generations(comparison, name)[0], name, score.scale
+        )
+        for name in usable
+    }
+    done, found = counted(progress, "testing differences", len(pairs)), list[Difference]()
+    for first, second in pairs:
+        paired, n = shared_units(comparison, first, second)
+        if not {first, second} <= set(usable) or too_few(units[first], units[second], units[HUMAN]):
+            found += [_untested(name, comparison, first, second, paired, n) for name in SCORES]
+            continue
+        sizes = sum(np.bincount(folds[name], minlength=_count(folds)) for name in (HUMAN, first, second))
+        both = own[first], own[second]
+        if not _like_sizes(comparison, first, second):
+            both = _at_equal_size(comparison, folds, first, second)
+        alike = _write_alike(comparison, first, second, device)
         for name in SCORES:
-            joint = float(observed[name][0])
-            p_value = sequential_p_value(null[name], joint, STOP)
-            own = difference_interval(spreads[first][name], spreads[second][name], name, score.confidence)
-            found.append(Difference(name, first, second, *own, joint, p_value, p_value, paired, n))
+            test = closer(both[0][name] - both[1][name], np.asarray(sizes), score.confidence, SCORE_BOUNDS[name])
+            found.append(Difference(name, first, second, *test, test[-1], alike[name], paired, n))
         done()
     return adjusted(found)
+
+
+def closer(
+    values: _Numbers, sizes: NDArray[np.int64], confidence: float, bounds: tuple[float, float]
+) -> tuple[float, float, float, float]:
+    """Difference, its interval and the p-value of none, from (1 + folds, seeds) values of all texts and without each
+    fold."""
+    filled, means, by_seed = sizes > 0, values.mean(axis=1), values[0]
+    over_texts = (jackknife_parts(means[0], means[1:][filled], sizes[filled]) ** 2).sum()
+    over_seeds = by_seed.var(ddof=1) / by_seed.size if by_seed.size > 1 else 0.0
+    sd, folds = float(np.sqrt(over_texts + over_seeds)), int(filled.sum())
+    difference, most = float(means[0]), bounds[1] - bounds[0]
+    low, high = t_interval(difference, sd, folds, confidence, bounds=(-most, most))
+    # Of two copies of one file, leaving out any fold changes nothing.
+    p = float(difference == 0) if sd == 0 else 2 * float(stdtr(folds - 1, -abs(difference) / sd))
+    return difference, low, high, max(p, float(np.finfo(np.float64).tiny))
+
+
+def _untested(name: str, comparison: Comparison, first: str, second: str, paired: bool, n: int) -> Difference:
+    difference = comparison[first].scores[name].mean - comparison[second].scores[name].mean
+    most = SCORE_BOUNDS[name][1] - SCORE_BOUNDS[name][0]
+    return Difference(name, first, second, difference, -most, most, 1.0, 1.0, 1.0, paired, n)
+
+
+def shared_units(comparison: Comparison, first: str, second: str) -> tuple[bool, int]:
+    """Return whether two sources have a unit in common, and how many, or, without any, the units of both."""
+    units = comparison.units(first, second)
+    shared = np.intersect1d(units[first], units[second]).size
+    return shared > 0, int(shared) or int(max(own.max() for own in units.values())) + 1
+
+
+def deal_to_groups(
+    units: Mapping[str, NDArray[np.integer]], seed: np.random.SeedSequence, *, most: int
+) -> dict[str, NDArray[np.intp]]:
+    """Deal units to groups at random, those that the same sides have evenly.
+
+    Parameters
+    ----------
+    units : mapping of str to (n,) array of int
+        Unit of each text of every side, by the same numbers.
+    seed : SeedSequence
+    most : int
+        Groups; fewer if a side has fewer units.
+
+    Returns
+    -------
+    dict of str to (n,) array of int
+        Group of each text, from 0.
+    """
+    known, codes = np.unique(np.concatenate([*units.values()]), return_inverse=True)
+    own = dict(zip(units, np.split(codes, np.cumsum([each.size for each in units.values()])[:-1]), strict=True))
+    there = [np.isin(np.arange(known.size), codes_of) for codes_of in own.values()]
+    count = min([most, *(int(each.sum()) for each in there)])
+    order = np.lexsort((np.random.default_rng(seed).random(known.size), *there))
+    group = np.empty(known.size, dtype=np.intp)
+    group[order] = np.arange(known.size) % count
+    return {name: group[codes_of] for name, codes_of in own.items()}
+
+
+def left_out_scores(
+    partitions: Sequence[Partition],
+    groups: Mapping[str, NDArray[np.intp]],
+    generations: NDArray[np.integer],
+    name: str,
+    scale: float,
+    rows: Sequence[NDArray[np.intp]] | None = None,
+) -> dict[str, _Numbers]:
+    """Scores of one side against the human one, of all texts and then without each group; means over generations.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        With both sides, one per seed.
+    groups : mapping of str to (n,) array of int
+        Group of each text of every side, from :func:`deal_to_groups`.
+    generations : (n,) array of int
+        Of the side ``name``.
+    name : str
+    scale : float > 0
+        The scaling constant c of MAUVE.
+    rows : sequence of arrays of int, optional
+        Under each seed, the texts of the side that count. Default: all.
+
+    Returns
+    -------
+    dict of str to (1 + groups, seeds) float64 array
+    """
+    count = _count(groups)
+
+    def tables(side: str, chosen: Sequence[NDArray[np.bool_]] | None) -> NDArray[np.int64]:
+        parts = []
+        for index, part in enumerate(partitions):
+            kept = slice(None) if chosen is None else chosen[index]
+            parts.append(_table(groups[side][kept], part.labels[side][kept], count, part.k))
+        stacked = np.stack(parts, axis=1)
+        whole = stacked.sum(axis=0, keepdims=True)
+        return np.concatenate([whole, whole - stacked])
+
+    p = tables(HUMAN, None)
+    found: dict[str, list[_Numbers]] = {measure: [] for measure in SCORES}
+    for generation in range(int(generations.max()) + 1):
+        own = generations == generation
+        counted_texts = [own] * len(partitions) if rows is None else [own & _mask(each, own.size) for each in rows]
+        q = tables(name, counted_texts)
+        at_once = max(1, TABLE_BYTES // (8 * REFERENCE_WEIGHTS.size * p[0].size))
+        blocks = [
+            score_counts(p[start : start + at_once], q[start : start + at_once], scale=scale)
+            for start in range(0, len(p), at_once)
+        ]
+        for measure, values in found.items():
+            values.append(np.concatenate([block[measure] for block in blocks]))
+    return {measure: np.asarray(np.mean(values, axis=0)) for measure, values in found.items()}
+
+
+def _mask(rows: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[rows] = True
+    return mask
+
+
+def _table(groups: NDArray[np.intp], labels: NDArray[np.integer], count: int, k: int) -> NDArray[np.int64]:
+    """(count, k) texts of each group in each cluster."""
+    return np.bincount(groups * k + labels, minlength=count * k).reshape(count, k).astype(np.int64)
+
+
+def _count(groups: Mapping[str, NDArray[np.intp]]) -> int:
+    return max(int(own.max()) for own in groups.values()) + 1
+
+
+def _like_sizes(comparison: Comparison, first: str, second: str) -> bool:
+    sizes = [comparison.candidate(name).source.n_scored for name in (first, second)]
+    return max(sizes) - min(sizes) <= LIKE_SIZES * max(sizes)
+
+
+def _at_equal_size(
+    comparison: Comparison, folds: Mapping[str, NDArray[np.intp]], first: str, second: str
+) -> tuple[dict[str, _Numbers], dict[str, _Numbers]]:
+    """:func:`left_out_scores` of both in the joint partition, of as many texts as the side with fewer has.
+
+    Which texts of the larger side count is drawn anew under each seed.
+    """
+    joint, scale = comparison.joint, comparison.config.score.scale
+    n = min(comparison.candidate(name).source.n_scored for name in (first, second))
+    rng = np.random.default_rng(stream(comparison.config.score.seed, "differences").spawn(1)[0])
+    found = []
+    for name in (first, second):
+        generations, _ = _generations(comparison, name)
+        rows = [np.concatenate([rng.permutation(own)[:n] for own in comparison.generation_rows(name)]) for _ in joint]
+        found.append(left_out_scores(joint, folds, generations, name, scale, rows))
+    return found[0], found[1]
+
+
+def _write_alike(comparison: Comparison, first: str, second: str, device: str) -> dict[str, float]:
+    """p-values by score of the hypothesis that two candidates are one source."""
+    score, partitions = comparison.config.score, comparison.joint
+    slots, units = slots_of(comparison, first, second), comparison.units(first, second)
+    codes = np.concatenate([units[first], units[second]])
+    rng = np.random.default_rng(stream(score.seed, "exchange"))
+    most = max(
+        1, COUNT_BYTES // (24 * ((slots.of_first + slots.of_second) * sum(part.k for part in partitions) + codes.size))
+    )
+
+    def drawn(count: int) -> dict[str, _Numbers]:
+        exchanged = draw_slots(slots.own, codes, slots.of_first, count, rng)
+        return joint_differences_of(partitions, slots, exchanged, score.scale, device)
+
+    observed = joint_differences_of(partitions, slots, slots.own[np.newaxis], score.scale)
+    null = sequential_null(drawn, PERMUTATIONS, most, observed)
+    return {name: sequential_p_value(null[name], float(observed[name][0]), STOP) for name in SCORES}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,35 +318,8 @@ def _generations(comparison: Comparison, name: str) -> tuple[NDArray[np.int32], 
     return own, int(own.max()) + 1
 
 
-def exchange_blocks(comparison: Comparison, first: str, second: str) -> tuple[NDArray[np.intp], bool, int]:
-    """Return within which blocks texts of two sources are exchanged, whether these are prompts, and how many.
-
-    Returns
-    -------
-    codes : (n + m,) array of int
-        Block of each text, those of ``first`` first. Texts whose prompt only one of the two answered form one block.
-        Candidates with equally many generations have a block for each prompt and generation.
-    paired : bool
-        Whether the two have a prompt in common.
-    count : int
-        Prompts in common, or, without any, texts of both.
-    """
-    (one, ones), (other, others) = (_generations(comparison, name) for name in (first, second))
-    generation = (
-        np.concatenate([one, other]).astype(np.intp) if ones == others else np.zeros(one.size + other.size, int)
-    )
-    if comparison.prompts is None:
-        return generation, False, generation.size
-    prompts = np.concatenate([comparison.prompts[first], comparison.prompts[second]]).astype(np.intp)
-    keys = prompts * ones + generation
-    shared = np.intersect1d(keys[: one.size], keys[one.size :])
-    codes = np.where(np.isin(keys, shared), np.searchsorted(shared, keys) + ones, generation)
-    count = np.intersect1d(comparison.prompts[first], comparison.prompts[second]).size
-    return codes.astype(np.intp), shared.size > 0, int(count) or generation.size
-
-
 def joint_differences_of(
-    partitions: Sequence[Partition], slots: Slots, drawn: NDArray[np.int32] | Tensor, scale: float
+    partitions: Sequence[Partition], slots: Slots, drawn: NDArray[np.int32], scale: float, device: str = "cpu"
 ) -> dict[str, NDArray[np.float64]]:
     """Return the differences of two candidates' scores, averaged over seeds and generations, for rows of slots.
 
@@ -171,10 +328,12 @@ def joint_differences_of(
     partitions : sequence of Partition
         Joint partitions of the human texts with both, one per seed.
     slots : Slots
-    drawn : (b, n + m) int32 array, or int64 tensor on a device
+    drawn : (b, n + m) int32 array
         Slot in which each text of the two counts; ``slots.own`` is the observed one.
     scale : float > 0
         The scaling constant c of MAUVE.
+    device : str
+        Where texts are counted.
 
     Returns
     -------
@@ -187,12 +346,12 @@ def joint_differences_of(
         [np.concatenate([part.labels[name] for name in (slots.first, slots.second)]) for part in partitions]
     )
     arguments = labels, k, slots.of_first + slots.of_second
-    if isinstance(drawn, np.ndarray):
+    if device == "cpu":
         histograms = counts_by_side(drawn, *arguments)
     else:
         from mauve_core.numerics.device.resampling import counts_by_side_on
 
-        histograms = counts_by_side_on(drawn, *arguments)
+        histograms = counts_by_side_on(device, drawn, *arguments)
     found = []
     for counts in histograms:
         human = np.broadcast_to(p, counts.shape)
@@ -203,32 +362,6 @@ def joint_differences_of(
         return np.asarray(np.mean([each[name].resampled for each in of], axis=0))
 
     return {name: (mean(one, name) - mean(other, name)).mean(axis=1) for name in SCORES}
-
-
-def _null(
-    partitions: Sequence[Partition],
-    slots: Slots,
-    codes: NDArray[np.intp],
-    draws: int,
-    rng: np.random.Generator,
-    scale: float,
-    observed: Mapping[str, NDArray[np.float64]],
-    device: str,
-) -> dict[str, NDArray[np.float64]]:
-    """Return the differences of exchanged texts by score, as many as the test takes."""
-    tables = (slots.of_first + slots.of_second) // 2
-    most = max(1, COUNT_BYTES // (24 * (tables * sum(part.k for part in partitions) + codes.size)))
-    draw: Callable[..., NDArray[np.int32] | Tensor] = draw_sides
-    if device != "cpu":
-        from mauve_core.numerics.device.resampling import draw_sides_on
-
-        draw = partial(draw_sides_on, device)
-    return sequential_null(
-        lambda count: joint_differences_of(partitions, slots, draw(slots.own, codes, count, rng), scale),
-        draws,
-        most,
-        observed,
-    )
 
 
 def sequential_null(
@@ -264,20 +397,3 @@ def adjusted(found: Sequence[Difference]) -> tuple[Difference, ...]:
         for name in {each.score for each in found}
     }
     return tuple(dataclasses.replace(each, p_adjusted=float(next(by_score[each.score]))) for each in found)
-
-
-def draws_for(pairs: int) -> int:
-    """Exchanges that a test of so many pairs draws at most."""
-    return max(PERMUTATIONS, 50 * pairs - 1)
-
-
-def difference_interval(first: Spread, second: Spread, score: str, confidence: float) -> tuple[float, float, float]:
-    """Return the difference of two candidates' means over seeds, and its interval.
-
-    The resamples of the two must draw the same prompts, row by row, as those of
-    :func:`mauve_core.scoring.estimates.score_basis` do.
-    """
-    value = float(first.values.mean() - second.values.mean())
-    resampled = first.resampled.mean(axis=1) - second.resampled.mean(axis=1)
-    low, high = SCORE_BOUNDS[score]
-    return value, *centred_interval(value, resampled, confidence, bounds=(low - high, high - low))

@@ -24,9 +24,10 @@ from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.numerics.resampling.bootstrap import centred_interval
-from mauve_core.numerics.resampling.exchange import PromptGroups, draw_blocks, same_groups, separate_prompts
+from mauve_core.numerics.resampling.units import draw_blocks, units_of
 from mauve_core.scoring.replicates import CountSamples, TwoSides, count_blocks
-from mauve_core.scoring.result import Candidate, Comparison, LikeForLike, Partition
+from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, LikeForLike, Partition
+from mauve_core.scoring.splits import splits_of
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.streams import half_seeds, stream
 
@@ -40,8 +41,6 @@ _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str, device: str = "cpu") -> TwoSides:
     """Return the human side with a candidate, all its generations together, and how their texts are drawn.
 
-    All candidates draw by the same random numbers, so that what is drawn depends on no other candidate.
-
     Raises
     ------
     InputError
@@ -49,47 +48,40 @@ def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str, devic
     """
     partitions = comparison.partitions(kind, candidate)
     seed = stream(comparison.config.score.seed, "bootstrap")
-    return TwoSides(candidate, partitions, comparison.prompt_groups(candidate), seed, device)
+    return TwoSides(candidate, partitions, comparison.units_with(candidate), seed, device)
 
 
 def generation_sides(
-    comparison: Comparison,
-    kind: PartitionKind,
-    candidate: str,
-    device: str = "cpu",
-    groups: Sequence[PromptGroups] | None = None,
+    comparison: Comparison, kind: PartitionKind, candidate: str, device: str = "cpu"
 ) -> tuple[TwoSides, ...]:
-    """Return :func:`two_sides` of each generation of a candidate; all generations draw the same prompts.
-
-    ``groups`` are by default :meth:`Comparison.generation_groups`.
+    """Return :func:`two_sides` of each generation of a candidate; all generations draw the same units.
 
     Raises
     ------
     InputError
         The candidate is unknown.
     """
-    whole, groups = two_sides(comparison, kind, candidate, device), groups or comparison.generation_groups(candidate)
+    whole = two_sides(comparison, kind, candidate, device)
     if candidate not in comparison.generations:
-        return (dataclasses.replace(whole, groups=groups[0]),)
+        return (whole,)
+    rows, units = comparison.generation_rows(candidate), comparison.generation_units(candidate)
     return tuple(
         dataclasses.replace(
-            whole, partitions=tuple(part.with_texts(candidate, rows) for part in whole.partitions), groups=own
+            whole, partitions=tuple(part.with_texts(candidate, own) for part in whole.partitions), units=each
         )
-        for rows, own in zip(comparison.generation_rows(candidate), groups, strict=True)
+        for own, each in zip(rows, units, strict=True)
     )
 
 
-def _two_parts(name: str, partitions: tuple[Partition, ...], score: ScoreConfig, device: str) -> TwoSides:
-    """Part of the human texts with a side that answers other prompts, over partitions of the same texts."""
-    n, m = (partitions[0].labels[side].size for side in (HUMAN, name))
-    return TwoSides(name, partitions, separate_prompts(n, m), half_seeds(score).resampling, device)
-
-
-def _basis_of_splits(
-    name: str, partitions: Sequence[Partition], score: ScoreConfig, smoothing: str, device: str
-) -> ScoreBasis:
-    """Return the basis of partitions that have a split of their own each, and so resamples of their own."""
-    return _basis_side_by_side([_two_parts(name, (each,), score, device) for each in partitions], score, smoothing)
+def _sides_of_splits(comparison: Comparison, name: str, partitions: Sequence[Partition], device: str) -> list[TwoSides]:
+    """Part of the human texts with another part, or with a candidate in its place, in each split."""
+    seed, found = half_seeds(comparison.config.score).resampling, []
+    units = comparison.units(HUMAN) if name == OTHER_HALF else comparison.units(HUMAN, name)
+    for split, part in zip(splits_of(comparison), partitions, strict=True):
+        rows = split.other if name == OTHER_HALF else comparison.generation_rows(name)[0][split.candidates[name]]
+        of_parts = units_of(units[HUMAN][split.one], units[HUMAN if name == OTHER_HALF else name][rows])
+        found.append(TwoSides(name, (part,), of_parts, seed, device))
+    return found
 
 
 def _by_split(counts: Sequence[CountSamples]) -> CountSamples:
@@ -103,17 +95,17 @@ def _by_split(counts: Sequence[CountSamples]) -> CountSamples:
 def resamples(comparison: Comparison, candidate: str) -> dict[str, NDArray[np.int32]]:
     """Return how often each bootstrap resample draws each text, as (B, n) for the human side and the candidate.
 
-    Texts are drawn by prompt and never change sides.
+    Units are drawn as wholes and never change sides.
     """
     sides, count = two_sides(comparison, "joint", candidate), comparison.config.score.bootstrap
-    groups, done = sides.groups, 0
+    units, done = sides.units, 0
     found = {
-        source: np.empty((count, size), dtype=np.int32) for source, size in ((HUMAN, groups.n), (candidate, groups.m))
+        source: np.empty((count, size), dtype=np.int32) for source, size in ((HUMAN, units.n), (candidate, units.m))
     }
-    for draws in draw_blocks(groups, count, np.random.default_rng(sides.seed)):
+    for draws in draw_blocks(units, count, np.random.default_rng(sides.seed)):
         on_p, on_q = draws.weights(0.0)
-        found[HUMAN][done : done + len(on_p)] = on_p[:, : groups.n]
-        found[candidate][done : done + len(on_q)] = on_q[:, groups.n :]
+        found[HUMAN][done : done + len(on_p)] = on_p[:, : units.n]
+        found[candidate][done : done + len(on_q)] = on_q[:, units.n :]
         done += len(on_p)
     return found
 
@@ -169,24 +161,9 @@ def score_basis(
     sides = {name: generation_sides(comparison, kind, name, device) for name in names}
     basis = {name: basis_of_generations(each, score, smoothing) for name, each in sides.items()}
     if kind == "pairwise" and halves is not None:
-        basis[HUMAN] = _basis_of_splits(halves.name, halves.partitions, score, smoothing, device)
+        sides_of_halves = _sides_of_splits(comparison, halves.name, halves.partitions, device)
+        basis[HUMAN] = _basis_side_by_side(sides_of_halves, score, smoothing)
     return basis
-
-
-def aligned_basis(
-    comparison: Comparison, basis: Mapping[str, ScoreBasis], device: str = "cpu"
-) -> dict[str, ScoreBasis]:
-    """Return the pairwise basis without smoothing of every candidate, so that resampled scores can be subtracted.
-
-    ``basis`` is that of :func:`score_basis`, which serves where all candidates answer the same prompts: elsewhere it
-    draws other prompts for one candidate than for another.
-    """
-    found = {}
-    for name, groups in comparison.aligned_groups().items():
-        alike = all(map(same_groups, groups, comparison.generation_groups(name)))
-        sides = generation_sides(comparison, "pairwise", name, device, groups)
-        found[name] = basis[name] if alike else basis_of_generations(sides, comparison.config.score, "none")
-    return found
 
 
 def basis_of_generations(generations: Sequence[TwoSides], score: ScoreConfig, smoothing: str) -> ScoreBasis:
@@ -246,7 +223,7 @@ def scored(
     like_for_like: Mapping[str, tuple[Partition, ...]],
     progress: Progress = silent,
     device: str = "cpu",
-) -> tuple[Comparison, dict[str, ScoreBasis]]:
+) -> Comparison:
     """Score the joint and pairwise partitions of a comparison under its own settings.
 
     Parameters
@@ -256,29 +233,23 @@ def scored(
     progress : callable
     device : str
         As in :class:`TwoSides`.
-
-    Returns
-    -------
-    Comparison
-    dict of str to ScoreBasis
-        The basis of the pairwise scores.
     """
     kinds: tuple[PartitionKind, ...] = ("joint", "pairwise")
-    basis: dict[str, ScoreBasis] = {}
     for done, kind in enumerate(kinds):
         progress("scoring", done, len(kinds) + 1)
         basis = score_basis(comparison, kind, "none", device)
         comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
     progress("scoring", len(kinds), len(kinds) + 1)
-    score = comparison.config.score
-    references = tuple(_like_for_like(name, parts, score, device) for name, parts in like_for_like.items())
+    references = tuple(_like_for_like(comparison, name, parts, device) for name, parts in like_for_like.items())
     progress("scoring", len(kinds) + 1, len(kinds) + 1)
-    return dataclasses.replace(comparison, like_for_like=references), basis
+    return dataclasses.replace(comparison, like_for_like=references)
 
 
-def _like_for_like(name: str, partitions: tuple[Partition, ...], score: ScoreConfig, device: str) -> LikeForLike:
-    basis = _basis_of_splits(name, partitions, score, "none", device)
+def _like_for_like(comparison: Comparison, name: str, partitions: tuple[Partition, ...], device: str) -> LikeForLike:
+    score = comparison.config.score
+    basis = _basis_side_by_side(_sides_of_splits(comparison, name, partitions, device), score, "none")
     scores = estimates_of(basis, score.scale, score.confidence, splits=True)
+    scores = _if_known(scores, comparison.why_no_interval(HUMAN, name))
     return LikeForLike(name, min(each.labels[name].size for each in partitions), partitions[0].k, scores)
 
 
@@ -303,12 +274,24 @@ def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, Sc
     candidates = []
     for candidate in comparison.candidates:
         estimates = estimates_of(basis[candidate.name], scale, score.confidence)
+        estimates = _if_known(estimates, comparison.why_no_interval(HUMAN, candidate.name))
         candidates.append(_with_scores(candidate, kind, estimates))
     halves = comparison.halves
     if halves is not None and HUMAN in basis:
-        halves = _with_scores(halves, kind, estimates_of(basis[HUMAN], scale, score.confidence, splits=True))
+        estimates = estimates_of(basis[HUMAN], scale, score.confidence, splits=True)
+        halves = _with_scores(halves, kind, _if_known(estimates, comparison.why_no_interval(HUMAN)))
     config = dataclasses.replace(comparison.config, score=score)
     return dataclasses.replace(comparison, candidates=tuple(candidates), config=config, halves=halves, like_for_like=())
+
+
+def _if_known(estimates: Mapping[str, Estimate], why_not: str) -> dict[str, Estimate]:
+    """Estimates whose intervals are the whole range if units support none."""
+    if not why_not:
+        return dict(estimates)
+    return {
+        name: dataclasses.replace(each, low=SCORE_BOUNDS[name][0], high=SCORE_BOUNDS[name][1])
+        for name, each in estimates.items()
+    }
 
 
 def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str, Estimate]) -> Candidate:

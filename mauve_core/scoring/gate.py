@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtr, stdtrit
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS
-from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.jackknife import jackknife_parts
+from mauve_core.scoring.differences import left_out_scores
 from mauve_core.scoring.gate_rule import (
     POWER,
     SMALLEST_EFFECTS,
@@ -49,9 +48,6 @@ BASELINE, CANDIDATE = "baseline", "candidate"
 GROUPS = 200
 """Most groups of prompts that the jackknife leaves out in turn."""
 
-TABLE_BYTES = 2**26
-"""Memory of the frontiers that are held at once."""
-
 
 @dataclass(frozen=True, eq=False)
 class GateSides:
@@ -60,7 +56,7 @@ class GateSides:
     Attributes
     ----------
     groups : mapping of str to (n,) array of int
-        Group of each text of every side; a prompt's texts are in one group. From :func:`jackknife_groups`.
+        Group of each text of every side, from :func:`mauve_core.scoring.differences.deal_to_groups` of units.
     generations : mapping of str to (n,) array of int
         Generation of each text of ``BASELINE`` and of ``CANDIDATE``, from 0; all have equally many texts.
     """
@@ -103,7 +99,15 @@ def gate_tests(
             allowed="texts of one kind, so that distances can differ",
             todo="Check that the three files hold what they should; normalize their formats, or choose another encoder",
         )
-    scores = {name: _scores(partitions, sides, name, scale) for name in (BASELINE, CANDIDATE)}
+    scores = {
+        name: {
+            measure: values.mean(axis=1)
+            for measure, values in left_out_scores(
+                partitions, sides.groups, sides.generations[name], name, scale
+            ).items()
+        }
+        for name in (BASELINE, CANDIDATE)
+    }
     sizes = np.sum([np.bincount(own, minlength=sides.count) for own in sides.groups.values()], axis=0)
     n = int(np.bincount(sides.generations[CANDIDATE])[0])
     level = rule.alpha / len(measures)
@@ -111,34 +115,6 @@ def gate_tests(
         _tested(measure, scores[BASELINE][measure], scores[CANDIDATE][measure], sizes, rule, level, n)
         for measure in measures
     )
-
-
-def jackknife_groups(
-    prompts: Mapping[str, NDArray[np.integer]], seed: np.random.SeedSequence, *, most: int = GROUPS
-) -> dict[str, NDArray[np.intp]]:
-    """Deal prompts to groups at random, those that the same sides answer evenly.
-
-    Parameters
-    ----------
-    prompts : mapping of str to (n,) array of int
-        Prompt of each text of every side, by the same numbers.
-    seed : SeedSequence
-    most : int
-        Groups; fewer if a side has fewer prompts.
-
-    Returns
-    -------
-    dict of str to (n,) array of int
-        Group of each text, from 0.
-    """
-    known, codes = np.unique(np.concatenate([*prompts.values()]), return_inverse=True)
-    own = dict(zip(prompts, np.split(codes, np.cumsum([each.size for each in prompts.values()])[:-1]), strict=True))
-    answered = [np.isin(np.arange(known.size), codes_of) for codes_of in own.values()]
-    count = min([most, *(int(each.sum()) for each in answered)])
-    order = np.lexsort((np.random.default_rng(seed).random(known.size), *answered))
-    group = np.empty(known.size, dtype=np.intp)
-    group[order] = np.arange(known.size) % count
-    return {name: group[codes_of] for name, codes_of in own.items()}
 
 
 def equal_rows(
@@ -173,34 +149,6 @@ def equal_rows(
         order = np.lexsort((turn[place], ~shared[place]))
         taken[name].append(rows[order[:fewest]])
     return {name: np.sort(np.concatenate(rows)) for name, rows in taken.items()}
-
-
-def _scores(partitions: Sequence[Partition], sides: GateSides, name: str, scale: float) -> dict[str, _Numbers]:
-    """(1 + groups,) scores of one side, of all texts and then without each group; means over seeds and generations."""
-
-    def tables(side: str, rows: NDArray[np.bool_] | slice) -> NDArray[np.int64]:
-        own = sides.groups[side][rows]
-        parts = np.stack([_table(own, part.labels[side][rows], sides.count, part.k) for part in partitions], axis=1)
-        whole = parts.sum(axis=0, keepdims=True)
-        return np.concatenate([whole, whole - parts])
-
-    p, generations = tables(HUMAN, slice(None)), sides.generations[name]
-    found: dict[str, list[_Numbers]] = {measure: [] for measure in SCORES}
-    for generation in range(int(generations.max()) + 1):
-        q = tables(name, generations == generation)
-        rows = max(1, TABLE_BYTES // (8 * REFERENCE_WEIGHTS.size * p[0].size))
-        blocks = [
-            score_counts(p[start : start + rows], q[start : start + rows], scale=scale)
-            for start in range(0, len(p), rows)
-        ]
-        for measure, values in found.items():
-            values.append(np.concatenate([block[measure].mean(axis=1) for block in blocks]))
-    return {measure: np.asarray(np.mean(values, axis=0)) for measure, values in found.items()}
-
-
-def _table(groups: NDArray[np.intp], labels: NDArray[np.integer], count: int, k: int) -> NDArray[np.int64]:
-    """(count, k) texts of each group in each cluster."""
-    return np.bincount(groups * k + labels, minlength=count * k).reshape(count, k).astype(np.int64)
 
 
 def _tested(

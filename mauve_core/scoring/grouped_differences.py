@@ -1,8 +1,8 @@
 """Test which of two candidates is closer to the human texts from histograms by group of prompts.
 
-The test is that of :mod:`mauve_core.scoring.differences`, with one difference: what is exchanged between two candidates
-is a whole group of prompts, since single texts are not at hand. Groups are the same under all seeds and for all sides,
-so a group's texts answer the same prompts on both sides wherever candidates share prompts.
+The tests are those of :mod:`mauve_core.scoring.differences`. The jackknife leaves out a whole group of prompts, and
+what is exchanged between two candidates is a group, since single texts are not at hand. Groups are the same under all
+seeds and for all sides, so a group's texts answer the same prompts on both sides wherever candidates share prompts.
 """
 
 from __future__ import annotations
@@ -13,24 +13,18 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import SCORES, ScoreConfig
+from mauve_core.base.config import SCORE_BOUNDS, SCORES, ScoreConfig
+from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.permutation import sequential_p_value
-from mauve_core.scoring.differences import STOP, adjusted, difference_interval, draws_for, sequential_null
-from mauve_core.scoring.estimates import ScoreBasis, Spread, spreads_of
+from mauve_core.scoring.differences import LIKE_SIZES, PERMUTATIONS, STOP, adjusted, closer, sequential_null
+from mauve_core.scoring.estimates import Spread, spreads_of
 from mauve_core.scoring.grouped import BINS_AT_ONCE, basis_of_histograms
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 
-LIKE_SIZES = 0.01
-"""Two candidates are tested if their numbers of texts differ by at most this share of the larger: an exchange of groups
-mixes the two numbers, and a score depends on its number of texts."""
-
 
 def differences_of_groups(
-    human: NDArray[np.integer],
-    candidates: Mapping[str, NDArray[np.integer]],
-    basis: Mapping[str, ScoreBasis],
-    score: ScoreConfig,
+    human: NDArray[np.integer], candidates: Mapping[str, NDArray[np.integer]], score: ScoreConfig
 ) -> tuple[Difference, ...]:
     """Return the difference of every two candidates of like size under every score.
 
@@ -39,19 +33,18 @@ def differences_of_groups(
     human : (s, G, k) int array
         Texts by seed, group and cluster of joint partitions of all sides.
     candidates : mapping of str to (s, G, k) int array
-    basis : mapping of str to ScoreBasis
-        Pairwise, from :func:`mauve_core.scoring.grouped.basis_of_groups` under one seed sequence.
     score : ScoreConfig
 
     Returns
     -------
     tuple of Difference
-        ``n`` counts the groups that were exchanged, and ``paired`` says that both have equally many texts in each.
+        ``n`` counts the groups with texts, and ``paired`` says that both have equally many texts in each.
     """
     pairs = [pair for pair in combinations(candidates, 2) if _alike(*(candidates[name] for name in pair))]
     if not pairs:
         return ()
-    spreads = {name: spreads_of(basis[name], score.scale) for name in candidates}
+    tested = {each for pair in pairs for each in pair}
+    values = {name: _left_out(human, candidates[name], score.scale) for name in tested}
     found = []
     p = human.sum(axis=1, dtype=np.int64)
     for first, second in pairs:
@@ -61,14 +54,29 @@ def differences_of_groups(
         exchange = _Exchange(p, one, other, score.scale, np.random.default_rng(stream(score.seed, "exchange")))
         observed = exchange.observed()
         most = max(1, BINS_AT_ONCE // p.size)
-        null = sequential_null(exchange.drawn, draws_for(len(pairs)), most, observed)
+        null = sequential_null(exchange.drawn, PERMUTATIONS, most, observed)
+        of_groups = human[0].sum(axis=1) + sizes[0] + sizes[1]
         for name in SCORES:
-            joint = float(observed[name][0])
-            p_value = sequential_p_value(null[name], joint, STOP)
-            own = difference_interval(spreads[first][name], spreads[second][name], name, score.confidence)
+            alike = sequential_p_value(null[name], float(observed[name][0]), STOP)
+            test = closer(values[first][name] - values[second][name], of_groups, score.confidence, SCORE_BOUNDS[name])
             paired = bool((sizes[0] == sizes[1]).all())
-            found.append(Difference(name, first, second, *own, joint, p_value, p_value, paired, groups))
+            found.append(Difference(name, first, second, *test, test[-1], alike, paired, groups))
     return adjusted(found)
+
+
+def _left_out(human: NDArray[np.integer], own: NDArray[np.integer], scale: float) -> dict[str, NDArray[np.float64]]:
+    """(1 + G, s) scores of all texts and without each group, by score."""
+    tables = []
+    for side in (human, own):
+        by_group = np.moveaxis(side, 1, 0).astype(np.int64)
+        whole = by_group.sum(axis=0, keepdims=True)
+        tables.append(np.concatenate([whole, whole - by_group]))
+    at_once = max(1, BINS_AT_ONCE // tables[0][0].size)
+    blocks = [
+        score_counts(*(table[start : start + at_once] for table in tables), scale=scale)
+        for start in range(0, len(tables[0]), at_once)
+    ]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in SCORES}
 
 
 def _alike(one: NDArray[np.integer], other: NDArray[np.integer]) -> bool:

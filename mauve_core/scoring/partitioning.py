@@ -25,7 +25,7 @@ from mauve_core.numerics.kmeans.clustering import default_k, kmeans
 from mauve_core.numerics.threads import one_by_one, parallel_map
 from mauve_core.scoring.own_clustering import OwnClustering, labels_by, sum_of_squares
 from mauve_core.scoring.result import OTHER_HALF, Partition
-from mauve_core.scoring.splits import splits
+from mauve_core.scoring.splits import Split
 from mauve_core.scoring.streams import half_seeds, stream
 
 Features = NDArray[np.float32] | Stacked
@@ -61,8 +61,6 @@ class Clusterings:
         Why there are none; empty if there are.
     like_for_like : mapping of str to tuple of Partition
         By candidate, the same with its texts in the place of the second part. Candidates may be missing.
-    pairs : mapping of (str, str) to tuple of Partition
-        From :func:`pair_partitions`.
     """
 
     sides: Mapping[str, Side]
@@ -71,12 +69,11 @@ class Clusterings:
     halves: tuple[Partition, ...]
     why_no_halves: str
     like_for_like: Mapping[str, tuple[Partition, ...]]
-    pairs: Mapping[Pair, tuple[Partition, ...]]
 
 
 def partition_all(
     features: Mapping[str, Features],
-    prompts: Mapping[str, NDArray[np.int32]] | None,
+    drawn: Sequence[Split],
     score: ScoreConfig,
     device: str,
     progress: Progress,
@@ -84,14 +81,14 @@ def partition_all(
     generations: Mapping[str, NDArray[np.int32]] | None = None,
     own: OwnClustering | None = None,
 ) -> Clusterings:
-    """Cluster the human side with each candidate, each two, and all of them; and parts of it like for like.
+    """Cluster the human side with each candidate, and with all of them; and parts of it like for like.
 
     Parameters
     ----------
     features : mapping of str to (n, d) float32 array
         By source, the human side first.
-    prompts : mapping of str to (n,) int32 array, or None
-        As in ``Comparison.prompts``.
+    drawn : sequence of Split
+        From :func:`mauve_core.scoring.splits.splits_of`.
     device : str
         See :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
     progress : callable
@@ -118,8 +115,8 @@ def partition_all(
     pairwise = grouped_partitions("pairwise", pairs, of_each, score, advance, device, texts, own)
     rows = {name: np.arange(len(table)) for name, table in features.items()}
     rows |= {name: np.flatnonzero(codes == 0) for name, codes in (generations or {}).items()}
-    parts = _like_for_like(features, rows, prompts, score, device, progress, own)
-    return Clusterings(sides, joint, pairwise, *parts, pair_partitions(sides, score, device, progress, texts, own))
+    parts = _like_for_like(features, rows, drawn, score, device, progress, own)
+    return Clusterings(sides, joint, pairwise, *parts)
 
 
 def pair_partitions(
@@ -147,7 +144,7 @@ def pair_partitions(
 def _like_for_like(
     features: Mapping[str, Features],
     first: Mapping[str, NDArray[np.intp]],
-    prompts: Mapping[str, NDArray[np.int32]] | None,
+    drawn: Sequence[Split],
     score: ScoreConfig,
     device: str,
     progress: Progress,
@@ -157,7 +154,7 @@ def _like_for_like(
 
     Every seed has a split of its own, because scores differ between splits as much as between seeds. Clusters have as
     many texts as with a candidate of as many texts as the human side. Of several generations, only the first counts,
-    whose texts are at the rows ``first``. If prompts cannot be divided, texts are, and no candidate is like for like.
+    whose texts are at the rows ``first``.
 
     Returns
     -------
@@ -165,18 +162,12 @@ def _like_for_like(
         ``halves``, ``why_no_halves`` and ``like_for_like`` of :class:`Clusterings`.
     """
     sizes = {name: rows.size for name, rows in first.items()}
-    of_first = None if prompts is None else {name: prompts[name][rows] for name, rows in first.items()}
-    drawn = splits(sizes, of_first, score)
-    by_text = drawn[0].one.size < MIN_TEXTS
-    if by_text:
-        drawn = splits(sizes, None, score)
     n = drawn[0].one.size
     if n < MIN_TEXTS:
-        return (), f"{sizes[HUMAN]} human texts are too few to compare one half with the other.", {}
+        return (), f"{sizes[HUMAN]} human texts are too few, or too alike, to compare one half with the other.", {}
     whole = score.k or default_k(sizes[HUMAN], sizes[HUMAN])
     settings = dataclasses.replace(score, k=max(2, round(n * whole / sizes[HUMAN])))
     names = [name for name in features if name != HUMAN and all(name in split.candidates for split in drawn)]
-    names = [] if by_text else names
     advance = counted(progress, "clustering human halves", score.seeds * (1 + len(names)))
     found: dict[str, list[Partition]] = {name: [] for name in (OTHER_HALF, *names)}
     try:

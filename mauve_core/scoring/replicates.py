@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +11,8 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.numerics.divergences.count_pairs import count_pairs
 from mauve_core.numerics.divergences.kl import integral_terms
-from mauve_core.numerics.resampling.exchange import (
-    RATE_REPLICATES,
-    Draws,
-    PromptGroups,
-    draw_blocks,
-    exchange_rate,
-    fits,
-)
+from mauve_core.numerics.resampling.units import RATE_REPLICATES, Draws, Units, draw_blocks, exchange_rate, fits
 from mauve_core.scoring.result import Partition
-
-if TYPE_CHECKING:
-    from mauve_core.numerics.device.resampling import DeviceDraws
 
 COUNT_BYTES = 2**27
 """Memory of the resamples' histograms that are held at once."""
@@ -56,7 +45,7 @@ class TwoSides:
     candidate : str
     partitions : tuple of Partition
         One per seed, all of the same texts.
-    groups : PromptGroups
+    units : Units
         The human side is P.
     seed : numpy.random.SeedSequence
     device : str
@@ -65,7 +54,7 @@ class TwoSides:
 
     candidate: str
     partitions: tuple[Partition, ...]
-    groups: PromptGroups
+    units: Units
     seed: np.random.SeedSequence
     device: str = "cpu"
 
@@ -74,27 +63,20 @@ class TwoSides:
         p, q = (np.stack([part.counts(side) for part in self.partitions]) for side in (HUMAN, self.candidate))
         return p, q
 
-    def resampled(self, draws: Draws | DeviceDraws, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def resampled(self, draws: Draws, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Histograms of resamples at an exchange rate, (B, seeds, k) for either side."""
         labels = [np.concatenate([part.labels[side] for side in (HUMAN, self.candidate)]) for part in self.partitions]
-        return draws.counts(np.stack(labels), self.partitions[0].k, rate)
+        table, k = np.stack(labels), self.partitions[0].k
+        if self.device == "cpu":
+            return draws.counts(table, k, rate)
+        from mauve_core.numerics.device.resampling import weighted_counts_on
 
-    def draws(self, replicates: int, most: int | None = None) -> Iterator[Draws | DeviceDraws]:
+        p, q = (weighted_counts_on(self.device, table, k, weights) for weights in draws.weights(rate))
+        return p, q
+
+    def draws(self, replicates: int, most: int | None = None) -> Iterator[Draws]:
         """Yield the resamples, at most ``most`` at once."""
-        rng = np.random.default_rng(self.seed)
-        if self.device == "cpu":
-            return draw_blocks(self.groups, replicates, rng, most=most)
-        from mauve_core.numerics.device.resampling import draw_blocks_on
-
-        return draw_blocks_on(self.device, self.groups, replicates, rng, most=most)
-
-    def _may_keep(self, count: int) -> bool:
-        """Whether so many resamples fit in the memory of the device."""
-        if self.device == "cpu":
-            return fits(self.groups, count)
-        from mauve_core.numerics.device.resampling import fits_on
-
-        return fits_on(self.device, self.groups, count)
+        return draw_blocks(self.units, replicates, np.random.default_rng(self.seed), most=most)
 
     def exchange_rate(self, replicates: int) -> float:
         """The exchange rate at which the mean frontier integral over seeds is that of the texts.
@@ -102,7 +84,7 @@ class TwoSides:
         It is found without smoothing and serves every score, smoothing and scaling constant.
         """
         count = min(replicates, RATE_REPLICATES)
-        kept = list(self.draws(count)) if self._may_keep(count) else None
+        kept = list(self.draws(count)) if fits(self.units, count) else None
 
         def mean_at(rate: float) -> float:
             blocks = kept or self.draws(count)  # what does not fit is drawn again

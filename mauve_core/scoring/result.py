@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import PurePath
 from typing import Annotated, Any
 
@@ -25,12 +24,7 @@ from mauve_core.base.words import Words
 from mauve_core.corpus.kinds import KINDS, TEXT, kind_of
 from mauve_core.corpus.normalizing_steps import Change, steps_of
 from mauve_core.corpus.pairing import MatchedBy
-from mauve_core.numerics.resampling.exchange import (
-    PromptGroups,
-    generation_groups,
-    prompt_groups,
-    separate_prompts,
-)
+from mauve_core.numerics.resampling.units import Units, connected, generation_units, too_few, units_of
 from mauve_core.scoring.comparison_views import ComparisonViews
 from mauve_core.scoring.spread import Estimate, Scores
 
@@ -204,19 +198,19 @@ class Difference:
     first, second : str
         The candidates.
     difference : float
-        Score of ``first`` minus that of ``second``, pairwise, averaged over seeds.
+        Score of ``first`` minus that of ``second``, averaged over seeds, at equal numbers of texts.
     low, high : float
-        Bootstrap interval of the difference; both candidates' resamples draw the same prompts.
-    joint_difference : float
-        The same from joint partitions of the human texts with both candidates, which is what is tested.
+        Interval of the difference, from a jackknife over units.
     p_value : float
-        Of the exchange of texts between the two, in (0, 1].
+        Of the hypothesis that both are equally close to the human texts, in [0, 1].
     p_adjusted : float
         By Holm's method over all pairs of candidates.
+    p_alike : float
+        Of the hypothesis that both are one source, from exchanged units, in (0, 1].
     paired : bool
-        Whether texts were exchanged within prompts.
+        Whether the two have units in common, such as prompts.
     n : int
-        Prompts in common, or, without any, texts of both.
+        Units in common, or, without any, of both.
     """
 
     score: str
@@ -225,26 +219,16 @@ class Difference:
     difference: float
     low: float
     high: float
-    joint_difference: float
     p_value: PValue
     p_adjusted: PValue
+    p_alike: PValue
     paired: bool
     n: Annotated[int, Within(1, 2**53)]
 
     @property
     def told_apart(self) -> bool:
-        """Whether the difference is significant, and neither the joint partition nor the interval speaks against it.
-
-        The exchange finds a difference in the joint partition. What is reported beside it is that of the pairwise
-        partitions: its sign has to be the same, and its interval must not reach 0.
-        """
-        same_sign = self.difference * self.joint_difference > 0
-        return self.p_adjusted <= SIGNIFICANT and same_sign and self.interval_excludes_0
-
-    @property
-    def interval_excludes_0(self) -> bool:
-        """Whether the whole interval is on one side of 0."""
-        return self.low > 0 or self.high < 0
+        """Whether one is significantly closer to the human texts."""
+        return self.p_adjusted <= SIGNIFICANT
 
     def seen_from(self, candidate: str) -> Difference:
         """Return the same test with ``candidate``, one of the two, as ``first``."""
@@ -257,8 +241,16 @@ class Difference:
             difference=-self.difference,
             low=-self.high,
             high=-self.low,
-            joint_difference=-self.joint_difference,
         )
+
+
+def _of_sources(
+    codes: Mapping[str, NDArray[np.int32]] | None, names: Sequence[str], sizes: Sequence[int]
+) -> NDArray[np.int64]:
+    """Numbers of the texts of some sources in a row; all different where none are known."""
+    if not codes:
+        return np.arange(sum(sizes))
+    return np.concatenate([codes[name] for name in names]).astype(np.int64)
 
 
 OTHER_HALF = "the other half"
@@ -312,8 +304,8 @@ class Comparison(ComparisonViews):
         Number of texts on which the map was fitted; every other text is placed among its nearest of these. None
         without a map.
     prompts : mapping of str to (n,) int32 array, or None
-        The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.corpus.pairing``). Texts of
-        one prompt are resampled and exchanged together. None if no two sources have a prompt in common.
+        The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.corpus.pairing``). None if
+        no two sources have a prompt in common.
     prompts_by : {"prompts", "ids", "rows"} or None
         Why texts belong to one prompt: their prompts are equal, or their ids, or they are of one row of a file. None
         without ``prompts``.
@@ -325,6 +317,9 @@ class Comparison(ComparisonViews):
         that answer too few of its prompts.
     generations : mapping of str to (n,) int32 array
         For each candidate with several generations, that of each text, from 0.
+    groups, contents : mapping of str to (n,) int32 array
+        The group of each text of every source, such as its prompt or its document, and equal numbers for equal texts:
+        what :meth:`units` are made of. Empty in runs of earlier versions.
     """
 
     human: Source
@@ -341,6 +336,8 @@ class Comparison(ComparisonViews):
     prompts_by: MatchedBy | None = None
     like_for_like: tuple[LikeForLike, ...] = ()
     generations: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    groups: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    contents: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
 
     @property
     def has_words(self) -> bool:
@@ -419,17 +416,37 @@ class Comparison(ComparisonViews):
         found = (each for each in self.differences if each.score == score and {each.first, each.second} == {one, other})
         return next(found, None)
 
-    def prompt_groups(self, candidate: str) -> PromptGroups:
-        """Return the texts of the human side, P, and a candidate by prompt, all its generations together.
+    def units(self, *names: str) -> dict[str, NDArray[np.int64]]:
+        """Return the unit of each text of some sources: what is resampled and exchanged as a whole.
 
-        Of a candidate without repeats, they are those of :meth:`generation_groups`.
+        Units are components of texts with an equal group or equal texts among these sources alone: what a third source
+        repeats says nothing of them.
         """
-        source = self.candidate(candidate).source  # raises InputError if unknown
-        if candidate not in self.generations:
-            return self._groups_by_candidate[candidate][0]
-        if self.prompts is None or not self.shared_prompts(candidate):
-            return separate_prompts(self.human.n, source.n)
-        return prompt_groups(self.prompts[self.human.name], self.prompts[candidate])
+        sizes = [next(source.n for source in self.sources if source.name == name) for name in names]
+        ends = np.cumsum(sizes)[:-1]
+        groups = _of_sources(self.groups or self.prompts, names, sizes)
+        codes = connected(groups, _of_sources(self.contents, names, sizes))
+        return dict(zip(names, np.split(codes, ends), strict=True))
+
+    def units_with(self, candidate: str) -> Units:
+        """Return the units of the human side, P, and a candidate, all its generations together."""
+        self.candidate(candidate)  # raises InputError if unknown
+        return units_of(*self._units_by_candidate[candidate])
+
+    def generation_units(self, candidate: str) -> tuple[Units, ...]:
+        """Return the units of the human side, P, and each generation of a candidate: equal draws take equal units."""
+        self.candidate(candidate)  # raises InputError if unknown
+        human, own = self._units_by_candidate[candidate]
+        return generation_units(human, [own[rows] for rows in self.generation_rows(candidate)])
+
+    def why_no_interval(self, *names: str) -> str:
+        """Say why units of these sources support neither an interval nor a test; empty if they do."""
+        return too_few(*self.units(*names).values())
+
+    @cached_property
+    def _units_by_candidate(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        found = {each.name: self.units(self.human.name, each.name) for each in self.candidates}
+        return {name: (units[self.human.name], units[name]) for name, units in found.items()}
 
     def generation_rows(self, candidate: str) -> tuple[NDArray[np.intp], ...]:
         """Return the positions of a candidate's texts in each of its generations."""
@@ -437,38 +454,6 @@ class Comparison(ComparisonViews):
         if own is None:
             return (np.arange(self.candidate(candidate).source.n),)
         return tuple(np.flatnonzero(own == number) for number in range(int(own.max()) + 1))
-
-    def generation_groups(self, candidate: str) -> tuple[PromptGroups, ...]:
-        """Return the texts of the human side, P, and each generation of a candidate by prompt.
-
-        All generations are drawn alike: equal random numbers draw equal prompts, as far as all of them answer these.
-        """
-        self.candidate(candidate)  # raises InputError if unknown
-        return self._groups_by_candidate[candidate]
-
-    def aligned_groups(self) -> dict[str, tuple[PromptGroups, ...]]:
-        """Return :meth:`generation_groups` of every candidate so that all candidates are drawn alike, too.
-
-        They are the same where all candidates that share prompts with P answer the same ones equally often.
-        """
-        together = [each.name for each in self.candidates if self.shared_prompts(each.name)]
-        if self.prompts is None or not together:
-            return self._groups_by_candidate
-        own = {name: [self.prompts[name][rows] for rows in self.generation_rows(name)] for name in together}
-        alike = iter(generation_groups(self.prompts[self.human.name], [each for name in own for each in own[name]]))
-        return self._groups_by_candidate | {name: tuple(islice(alike, len(own[name]))) for name in together}
-
-    @cached_property
-    def _groups_by_candidate(self) -> dict[str, tuple[PromptGroups, ...]]:
-        found: dict[str, tuple[PromptGroups, ...]] = {}
-        for name in (each.name for each in self.candidates):
-            rows = self.generation_rows(name)
-            if self.prompts is None or not self.shared_prompts(name):
-                found[name] = tuple(separate_prompts(self.human.n, own.size) for own in rows)
-            else:
-                codes = self.prompts[name]
-                found[name] = generation_groups(self.prompts[self.human.name], [codes[own] for own in rows])
-        return found
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
         """Print the leaderboard under IPython, instead of every label."""

@@ -25,6 +25,7 @@ from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeFor
 from mauve_core.scoring.spread import Estimate, Scores
 
 JOINT, PROJECTION, HALVES, PROMPTS, GENERATIONS = "joint", "projection", "halves", "prompts", "generations"
+GROUPS, CONTENTS = "groups", "contents"
 
 
 def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
@@ -41,6 +42,7 @@ def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
         "prompts": comparison.prompts is not None,
         "prompts_by": comparison.prompts_by,
         "generations": bool(comparison.generations),
+        "units": bool(comparison.groups),
         "differences": [dataclasses.asdict(each) for each in comparison.differences],
         "halves": None if comparison.halves is None else _record_of_candidate(comparison.halves),
         "like_for_like": [dataclasses.asdict(each) for each in comparison.like_for_like],
@@ -61,6 +63,9 @@ def arrays_of_comparison(comparison: Comparison) -> dict[str, NDArray[Any]]:
         arrays[PROJECTION] = np.asarray(comparison.projection, dtype=np.float32)
     if comparison.prompts is not None:
         arrays[PROMPTS] = np.concatenate([comparison.prompts[name] for name in names]).astype(np.int32)
+    for key, codes in ((GROUPS, comparison.groups), (CONTENTS, comparison.contents)):
+        if codes:
+            arrays[key] = np.concatenate([codes[name] for name in names]).astype(np.int32)
     if comparison.generations:
         none = {source.name: np.zeros(source.n, dtype=np.int32) for source in comparison.sources}
         arrays[GENERATIONS] = np.concatenate([comparison.generations.get(name, none[name]) for name in names])
@@ -101,7 +106,7 @@ class Environment(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """A comparison without its arrays; ``projection``, ``prompts`` and ``generations`` say whether these exist."""
+    """A comparison without its arrays; ``projection``, ``prompts``, ``generations`` and ``units`` say which exist."""
 
     human: Source
     candidates: tuple[CandidateRecord, ...]
@@ -117,6 +122,7 @@ class ComparisonRecord:
     prompts_by: MatchedBy | None
     like_for_like: tuple[LikeForLike, ...]
     generations: bool
+    units: bool = False
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
@@ -151,6 +157,7 @@ class ComparisonRecord:
         keys = [JOINT] if self.joint else []
         keys += [_pairwise(index) for index in range(len(self.candidates))]
         exist = {HALVES: self.halves, PROJECTION: self.projection, PROMPTS: self.prompts, GENERATIONS: self.generations}
+        exist |= dict.fromkeys((GROUPS, CONTENTS), self.units)
         return keys + [key for key, part in exist.items() if part]
 
 
@@ -181,18 +188,23 @@ def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArra
         projection=projection,
         halves=None if halves is None or one_half is None else _candidate(halves, arrays[HALVES], one_half),
         map_fitted=record.map_fitted,
-        prompts=_prompts(arrays[PROMPTS], record.sources) if record.prompts else None,
+        prompts=_codes(PROMPTS, arrays, record.sources) if record.prompts else None,
         differences=tuple(each for each in record.differences if each.score in SCORES),
         prompts_by=record.prompts_by if record.prompts else None,
         like_for_like=record.like_for_like,
         generations=_generations(arrays[GENERATIONS], record.sources) if record.generations else {},
+        groups=_codes(GROUPS, arrays, record.sources) if record.units else {},
+        contents=_codes(CONTENTS, arrays, record.sources) if record.units else {},
     )
 
 
-def _prompts(codes: NDArray[np.int32], sources: Sequence[Source]) -> dict[str, NDArray[np.int32]]:
-    ends = np.cumsum([source.n for source in sources])
+def _codes(
+    key: str, arrays: Mapping[str, NDArray[np.int32]], sources: Sequence[Source]
+) -> dict[str, NDArray[np.int32]]:
+    """Numbers of each source's texts, from 0."""
+    codes, ends = arrays[key], np.cumsum([source.n for source in sources])
     if codes.dtype != np.int32 or codes.shape != (int(ends[-1]),) or codes.min() < 0:
-        raise ValueError(f"prompts of shape {codes.shape} and type {codes.dtype}")
+        raise ValueError(f"{key} of shape {codes.shape} and type {codes.dtype}")
     return dict(zip([source.name for source in sources], np.split(codes, ends[:-1]), strict=True))
 
 

@@ -3,19 +3,23 @@
 A candidate's score at full size cannot be held against that of human texts with human texts: it comes from more texts
 in more clusters, and a candidate usually continues the prompts of the human side. In a split, *one* part of the human
 texts is P. Its Q is the *other* part, or, like for like, equally many texts of a candidate, which answer the prompts of
-the other part. No text of Q answers a prompt of P.
+the other part. No text of Q is of a unit of P.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.scoring.streams import half_seeds
+
+if TYPE_CHECKING:
+    from mauve_core.scoring.result import Comparison
 
 Rows = NDArray[np.int64]
 
@@ -30,10 +34,10 @@ class Split:
     Attributes
     ----------
     one, other : (n,) int64 arrays
-        Two parts of the human texts, without a common prompt; n is the same in every split of a run.
+        Two parts of the human texts, without a common unit; n is the same in every split of a run.
     candidates : mapping of str to int64 array
         By candidate, the texts in the place of ``other``: at most n, and at least ``LEAST_SHARE`` of them. A candidate
-        is absent if fewer of its texts answer other prompts than those of ``one``.
+        is absent if fewer of its texts are of other units than those of ``one``.
     """
 
     one: Rows
@@ -42,66 +46,70 @@ class Split:
 
 
 def splits(
-    sizes: Mapping[str, int], prompts: Mapping[str, NDArray[np.int32]] | None, score: ScoreConfig
+    human: NDArray[np.integer],
+    candidates: Mapping[str, tuple[NDArray[np.integer], NDArray[np.integer]]],
+    score: ScoreConfig,
 ) -> tuple[Split, ...]:
     """Draw one split for each k-means seed.
 
-    A part has half of the human texts. Prompts are drawn as wholes; where they cannot be divided evenly, the parts are
+    A part has half of the human texts. Units are drawn as wholes; where they cannot be divided evenly, the parts are
     smaller. No candidate decides what the human parts are.
 
     Parameters
     ----------
-    sizes : mapping of str to int
-        Number of texts of every source, the human side first.
-    prompts : mapping of str to (n,) int32 array, or None
-        As in ``Comparison.prompts``. With None, every text has a prompt of its own.
+    human : (n,) array of int
+        Unit of each human text among these alone.
+    candidates : mapping of str to ((n,), (m,)) arrays of int
+        Units of the human texts and of the candidate's together.
     """
-    seeds, human = half_seeds(score), sizes[HUMAN]
-    own = np.arange(human) if prompts is None else prompts[HUMAN].astype(np.int64)
-    others = {name: None if prompts is None else prompts[name] for name in sizes if name != HUMAN}
+    seeds, n_human = half_seeds(score), human.size
     rng = np.random.default_rng(seeds.cut)
-    orders = [_by_prompt(rng.permutation(human), own) for _ in range(score.seeds)]
-    n = min([human // 2, *(_largest_part(own[order]) for order in orders)])
+    orders = [_by_unit(rng.permutation(n_human), human) for _ in range(score.seeds)]
+    n = min([n_human // 2, *(_largest_part(human[order]) for order in orders)])
     found = []
     for order, seed in zip(orders, seeds.texts, strict=True):
-        one, other = np.sort(order[:n]), np.sort(order[human - n :])
+        one, other = np.sort(order[:n]), np.sort(order[n_human - n :])
         drawn = {
-            name: _in_place_of(own[other], own[one], codes, sizes[name], np.random.default_rng(seed))
-            for name, codes in others.items()
+            name: _in_place_of(own[other], own[one], codes, np.random.default_rng(seed))
+            for name, (own, codes) in candidates.items()
         }
         enough = {name: np.sort(rows[:n]) for name, rows in drawn.items() if rows.size >= LEAST_SHARE * n}
         found.append(Split(one, other, enough))
     return tuple(found)
 
 
-def _by_prompt(order: Rows, own: NDArray[np.int64]) -> Rows:
-    """Reorder texts so that those of a prompt stand together, at the place of the first."""
-    _, first, prompt = np.unique(own[order], return_index=True, return_inverse=True)
-    return order[np.argsort(first[prompt], kind="stable")]
+def splits_of(comparison: Comparison) -> tuple[Split, ...]:
+    """Draw the splits of a comparison; of several generations, only the first counts, by number within it."""
+    pairs = {each.name: comparison.units(HUMAN, each.name) for each in comparison.candidates}
+    return splits(
+        comparison.units(HUMAN)[HUMAN],
+        {name: (own[HUMAN], own[name][comparison.generation_rows(name)[0]]) for name, own in pairs.items()},
+        comparison.config.score,
+    )
 
 
-def _largest_part(codes: NDArray[np.int64]) -> int:
-    """The most texts that the front and the back can both have without a common prompt, in this order of texts."""
+def _by_unit(order: Rows, own: NDArray[np.integer]) -> Rows:
+    """Reorder texts so that those of a unit stand together, at the place of the first."""
+    _, first, unit = np.unique(own[order], return_index=True, return_inverse=True)
+    return order[np.argsort(first[unit], kind="stable")]
+
+
+def _largest_part(codes: NDArray[np.integer]) -> int:
+    """The most texts that the front and the back can both have without a common unit, in this order of texts."""
     ends = np.flatnonzero(np.diff(codes)) + 1
     return int(np.minimum(ends, codes.size - ends).max(initial=0))
 
 
 def _in_place_of(
-    other: NDArray[np.int64],
-    one: NDArray[np.int64],
-    codes: NDArray[np.int32] | None,
-    size: int,
-    rng: np.random.Generator,
+    other: NDArray[np.integer], one: NDArray[np.integer], codes: NDArray[np.integer], rng: np.random.Generator
 ) -> Rows:
-    """A candidate's texts that answer no prompt of ``one``, in the order in which they take the place of ``other``.
+    """A candidate's texts of no unit of ``one``, in the order in which they take the place of ``other``.
 
-    Those that answer its prompts come first, and of these a first answer to each prompt before a second one.
+    Those of its units come first, and of these a first text of each unit before a second one.
     """
-    order = rng.permutation(size)
-    if codes is None:
-        return order
+    order = rng.permutation(codes.size)
     order = order[~np.isin(codes[order], one)]
     drawn = codes[order]
-    by_prompt, turns = np.argsort(drawn, kind="stable"), np.empty(drawn.size, dtype=np.int64)
-    turns[by_prompt] = np.arange(drawn.size) - np.searchsorted(drawn[by_prompt], drawn[by_prompt])
+    by_unit, turns = np.argsort(drawn, kind="stable"), np.empty(drawn.size, dtype=np.int64)
+    turns[by_unit] = np.arange(drawn.size) - np.searchsorted(drawn[by_unit], drawn[by_unit])
     return order[np.lexsort((turns, ~np.isin(drawn, other)))]

@@ -25,6 +25,7 @@ _PURPOSES = (
     "gate",
     "findings",
     "diversity",
+    "differences",
 )
 """Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 

@@ -116,11 +116,10 @@ def places_sentence(comparison: Comparison, score: str = "mauve") -> str:
 def tests_sentence(differences: Sequence[Difference], words: Words) -> str:
     """Explain how differences under one score were tested, in a sentence or two."""
     paired = sum(each.paired for each in differences)
-    within = "" if not paired else " within prompts" if paired == len(differences) else " within prompts they share"
+    over = "texts" if not paired else "prompts" if paired == len(differences) else "prompts where two share them"
     return words.said(
-        f"Told apart: exchanging texts between two candidates{within} rarely gives a difference as large as theirs "
-        f"(p at most {SIGNIFICANT:g} after Holm's correction for all pairs), in clusters of the human texts with both, "
-        "and the interval of the difference lies wholly on the same side of 0."
+        f"Told apart: the two scores differ significantly (t test of the difference, jackknife over {over}; p at most "
+        f"{SIGNIFICANT:g} after Holm's correction for all pairs)."
     )
 
 

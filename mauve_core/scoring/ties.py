@@ -83,13 +83,13 @@ def letters_sentence(comparison: Comparison) -> str:
 
 def disagreement_sentence(differences: Sequence[Difference]) -> str:
     """Say that the test decides where only the interval excludes 0; empty if it nowhere does."""
-    found = sum(each.interval_excludes_0 and not each.told_apart for each in differences)
+    found = sum((each.low > 0 or each.high < 0) and not each.told_apart for each in differences)
     if not found:
         return ""
     pairs = "1 pair" if found == 1 else f"{found:,} pairs"
     return (
-        f"Where an interval excludes 0 and the test does not tell the two apart ({pairs}), the test decides: an "
-        "interval is of its pair alone, in each candidate's own clusters with the human texts."
+        f"Where an interval excludes 0 and the two are not told apart ({pairs}), Holm's correction for all pairs "
+        "decides: an interval is of its pair alone."
     )
 
 

@@ -10,7 +10,7 @@ count counts phrases in all texts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.partial import remove_abandoned
 from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.kmeans.clustering import default_k
-from mauve_core.scoring.estimates import ScoreBasis, estimates_of
+from mauve_core.scoring.estimates import estimates_of
 from mauve_core.scoring.grouped import basis_of_groups
 from mauve_core.scoring.grouped_differences import differences_of_groups
 from mauve_core.scoring.grouped_halves import halves_of_groups
@@ -108,11 +108,11 @@ def _compared(work: Work, engine: Engine, device: str, progress: Progress) -> Sh
                 f"The side {side.name!r} has too few texts", allowed=f"at least {MIN_TEXTS}", received=f"{side.n}"
             )
     scored = {side.name: _scored(work, side, sides[0].n, passes) for side in sides[1:]}
-    differences = _differences(work, sides, {name: basis for name, (_, basis) in scored.items()}, passes)
+    differences = _differences(work, sides, passes)
     texts_missing = _collected(work, passes)
     return ShardedComparison(
         sides,
-        tuple(candidate for candidate, _ in scored.values()),
+        tuple(scored.values()),
         work.plan.encoder,
         work.plan.score,
         engine.name,
@@ -159,7 +159,7 @@ def _side(work: Work, source: str) -> ShardedSide:
     return ShardedSide(source, len(infos), sum(info.n for info in infos), left_out, cut, tokens, digest, fields)
 
 
-def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> tuple[ShardedCandidate, ScoreBasis]:
+def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> ShardedCandidate:
     """Partition the human side with one candidate, and score it."""
     score = work.plan.score
     found = partitioned(work, side.name, score.k or default_k(n, side.n), passes)
@@ -167,7 +167,7 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> tuple[Shar
     basis = basis_of_groups(p, q, score, stream(score.seed, "bootstrap"))
     scores = estimates_of(basis, score.scale, score.confidence)
     collecting.choose(work, side.name, found.state.iteration, p, q, scores["mauve"].values)
-    candidate = ShardedCandidate(
+    return ShardedCandidate(
         name=side.name,
         k=found.k,
         components=found.components,
@@ -179,7 +179,6 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> tuple[Shar
         scores=scores,
         halves=_halves(p, q, score),
     )
-    return candidate, basis
 
 
 def _halves(p: NDArray[np.int32], q: NDArray[np.int32], score: ScoreConfig) -> ShardedHalves | None:
@@ -190,9 +189,7 @@ def _halves(p: NDArray[np.int32], q: NDArray[np.int32], score: ScoreConfig) -> S
     return ShardedHalves(found.n, *scores)
 
 
-def _differences(
-    work: Work, sides: Sequence[ShardedSide], basis: Mapping[str, ScoreBasis], passes: Passes
-) -> tuple[Difference, ...]:
+def _differences(work: Work, sides: Sequence[ShardedSide], passes: Passes) -> tuple[Difference, ...]:
     """Partition all sides together, and test the candidates against each other; nothing for one candidate."""
     human, *others = sides
     if len(others) == 1:
@@ -200,7 +197,7 @@ def _differences(
     score = work.plan.score
     k = partitioned(work, JOINT, score.k or default_k(human.n, min(side.n for side in others)), passes).k
     counts = {side.name: clustering.grouped_counts(work, JOINT, side.name, k) for side in sides}
-    return differences_of_groups(counts.pop(HUMAN), counts, basis, score)
+    return differences_of_groups(counts.pop(HUMAN), counts, score)
 
 
 def _digest(*counts: NDArray[np.int64]) -> str:

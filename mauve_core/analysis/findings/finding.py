@@ -2,13 +2,12 @@
 
 Items of other kinds take the place of texts; what can be stated of them is in ``suggesting``.
 
-Texts are split by prompt once. One part suggests statements and the limits in them; those that look like a difference
-there are tested on the other part by an exact test that exchanges texts between the sides, within prompts where they
-share them. p-values are adjusted over all tested statements of the candidate by the method of Benjamini and Yekutieli,
-so of the findings an expected share of at most q is false, whatever the statements have to do with each other. Of
-several findings about the same texts, the clearest comes first and holds the others; an amount, such as that of
-punctuation, is less clear than what else is said of them. A finding of which little is left among texts that are alike
-in a larger one says so.
+Texts are split by unit once. One part suggests statements and the limits in them; those that look like a difference
+there are tested on the other part by a test that exchanges units between the sides. p-values are adjusted over all
+tested statements of the candidate by the method of Benjamini and Yekutieli, so of the findings an expected share of at
+most q is false, whatever the statements have to do with each other. Of several findings about the same texts, the
+clearest comes first and holds the others; an amount, such as that of punctuation, is less clear than what else is said
+of them. A finding of which little is left among texts that are alike in a larger one says so.
 """
 
 from __future__ import annotations
@@ -32,11 +31,12 @@ from mauve_core.base.formatting import interval, percent_with_interval
 from mauve_core.base.validation import Count, Share, Within
 from mauve_core.base.words import Words
 from mauve_core.corpus.kinds import TEXT, kind_of
+from mauve_core.numerics.resampling.units import too_few
 from mauve_core.numerics.statistics.exchange_test import exchange_test
 from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
 
 SUGGESTING = 0.4
-"""Share of the prompts whose texts suggest statements."""
+"""Share of the units whose texts suggest statements."""
 
 LOOKS = 0.1
 """A statement is tested if its p-value on the texts that suggest is at most this."""
@@ -208,7 +208,10 @@ def find(
     """
     if not 0 < q < 1:
         raise InputError("The false discovery rate is not usable", allowed="a number in (0, 1)", received=repr(q))
-    of_model, blocks = sides.of_model, _blocks(sides)
+    of_model, units = sides.of_model, sides.units
+    few = too_few(units[~of_model], units[of_model])
+    if few:
+        raise InputError(f"Texts of {sides.candidate} support no test of statements", received=few)
     suggesting = _split(sides, seed)
     tested = ~suggesting
     left = [int((tested & side).sum()) for side in (~of_model, of_model)]
@@ -223,11 +226,11 @@ def find(
     if not known:
         return ()  # all texts are alike
     table = np.stack([each.has for each in known])
-    looks = exchange_test(table[:, suggesting], ~of_model[suggesting], blocks[suggesting]) <= LOOKS
+    looks = exchange_test(table[:, suggesting], ~of_model[suggesting], units[suggesting]) <= LOOKS
     known, table = [each for each, kept in zip(known, looks, strict=True) if kept], table[looks]
     if not known:
         return ()
-    p_values = exchange_test(table[:, tested], ~of_model[tested], blocks[tested])
+    p_values = exchange_test(table[:, tested], ~of_model[tested], units[tested])
     adjusted = false_discovery_control(p_values, method="by")
     order = sorted(np.flatnonzero(adjusted <= q), key=lambda index: (known[index].is_amount, p_values[index], index))
     alike: dict[int, list[int]] = {}
@@ -282,25 +285,14 @@ def contrasted(finding: Finding, humans: int, models: int) -> tuple[NDArray[np.i
     return np.flatnonzero(human).astype(np.int32), np.flatnonzero(model).astype(np.int32)
 
 
-def _blocks(sides: Sides) -> NDArray[np.integer]:
-    """Prompts within which texts are exchanged; those that only one side answered form one block."""
-    if sides.prompts is None:
-        return np.zeros(len(sides.texts), dtype=np.int64)
-    of_model = sides.of_model
-    shared = np.intersect1d(sides.prompts[of_model], sides.prompts[~of_model])
-    return np.where(np.isin(sides.prompts, shared), sides.prompts, -1)
-
-
 def _split(sides: Sides, seed: int | np.random.SeedSequence) -> NDArray[np.bool_]:
-    """Which texts suggest statements: all of a share of the prompts, or of the texts of each side."""
-    rng = np.random.default_rng(seed)
-    if sides.prompts is not None:
-        prompts = np.unique(sides.prompts)
-        return np.isin(sides.prompts, rng.permutation(prompts)[: round(SUGGESTING * prompts.size)])
-    chosen = np.zeros(len(sides.texts), dtype=np.bool_)
-    for rows in (np.flatnonzero(~sides.of_model), np.flatnonzero(sides.of_model)):
-        chosen[rng.permutation(rows)[: round(SUGGESTING * rows.size)]] = True
-    return chosen
+    """Which texts suggest statements: all of a share of the units that both sides have, or that either has alone."""
+    rng, units = np.random.default_rng(seed), sides.units
+    own, other = units[sides.of_model], units[~sides.of_model]
+    chosen = list[NDArray[np.integer]]()
+    for known in (np.intersect1d(own, other), np.setdiff1d(other, own), np.setdiff1d(own, other)):
+        chosen.append(rng.permutation(known)[: round(SUGGESTING * known.size)])
+    return np.isin(units, np.concatenate(chosen))
 
 
 def _correlation(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
@@ -313,7 +305,7 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
     counts_others = not is_more and bool(statement.otherwise)
     has = ~has if counts_others else has
     own, other = has[tested & of_model], has[tested & ~of_model]
-    low, high = share_difference(int(own.sum()), own.size, int(other.sum()), other.size, CONFIDENCE)
+    low, high = share_difference(has[tested], of_model[tested], sides.units[tested], CONFIDENCE, p)
     return Finding(
         candidate=sides.candidate,
         reference=sides.reference,

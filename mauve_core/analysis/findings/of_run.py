@@ -17,11 +17,11 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import Kind, kind_of
-from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.corpus.pairing import units_among
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 
-STATEMENTS = 4
+STATEMENTS = 5
 """Raised with every change of what is looked for: stored findings of others are found anew."""
 
 
@@ -31,7 +31,7 @@ class _Stored:
 
 
 def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
-    """The texts of a candidate and of the reference, with their prompts and joint clusters.
+    """The texts of a candidate and of the reference, with their units and joint clusters.
 
     Raises
     ------
@@ -48,12 +48,12 @@ def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
     seed = comparison.median_seed(candidate, "joint") if comparison.joint else 0
     both = reference, candidate
     kind, measured = kind_and_measured(run.corpora[reference], run.corpora[candidate])
-    prompts, joint = comparison.prompts, comparison.joint
+    units, joint = comparison.units(*both), comparison.joint
     return Sides(
         candidate,
         (*run.corpora[reference].texts, *run.corpora[candidate].texts),
         len(run.corpora[reference].texts),
-        None if prompts is None else np.concatenate([prompts[name] for name in both]),
+        np.concatenate([units[name] for name in both]),
         np.concatenate([joint[seed].labels[name] for name in both]) if joint else None,
         run_cluster_names(run, "joint", candidate, seed) if joint else (),
         reference,
@@ -68,7 +68,7 @@ def findings_between(
 ) -> tuple[Finding, ...]:
     """Find what texts have more or less of than others, without features: topics and the gap are left out.
 
-    Texts are matched by prompt, or by id, as far as both corpora have them.
+    Texts of one prompt, of one group or of equal words are one unit.
 
     Parameters
     ----------
@@ -90,11 +90,10 @@ def findings_between(
         raise InputError("The reference and the candidate have one name", received=repr(candidate.name))
     kind, measured = kind_and_measured(reference, candidate)
     _require_texts_of(more, kind)
-    matched = shared_prompts({each.name: each for each in (reference, candidate)})
-    prompts = None if matched is None else np.concatenate([matched.codes[each.name] for each in (reference, candidate)])
+    units = units_among({each.name: each for each in (reference, candidate)})
     texts = (*reference.texts, *candidate.texts)
     of = reference.name, kind.name, reference.source
-    sides = Sides(candidate.name, texts, len(reference), prompts, None, (), *of, measured)
+    sides = Sides(candidate.name, texts, len(reference), np.concatenate([*units.values()]), None, (), *of, measured)
     return find(sides, q=q, seed=stream(seed, "findings"), more=more)
 
 

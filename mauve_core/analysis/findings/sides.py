@@ -25,8 +25,8 @@ class Sides:
         Those of the reference first; of items of other kinds, what stands for them.
     humans : int
         Number of texts of the reference.
-    prompts : (n,) int array or None
-        Prompt of each text by number; None if the sides share none.
+    units : (n,) int array
+        Unit of each text (:mod:`mauve_core.numerics.resampling.units`).
     labels : (n,) int array or None
         Cluster of each text, found without looking at the sides.
     clusters : sequence of str
@@ -43,7 +43,7 @@ class Sides:
     candidate: str
     texts: tuple[str, ...]
     humans: int
-    prompts: NDArray[np.integer] | None = None
+    units: NDArray[np.integer]
     labels: NDArray[np.integer] | None = None
     clusters: Sequence[str] = ()
     reference: str = HUMAN

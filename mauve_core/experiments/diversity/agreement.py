@@ -9,9 +9,9 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.validation import Count, Share
+from mauve_core.corpus.pairing import LEAST_PROMPTS
 from mauve_core.experiments.diversity.answers import Answers
 from mauve_core.experiments.diversity.measures import CosineDistance, distance_by_group
-from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 from mauve_core.numerics.statistics.mode_distances import distances_within
 from mauve_core.numerics.statistics.mode_gap import Gap
 

@@ -13,12 +13,12 @@ from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.validation import Count
+from mauve_core.corpus.pairing import LEAST_PROMPTS
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.diversity.agreement import Agreement, agreement_of
 from mauve_core.experiments.diversity.answers import Answers, answers_of
 from mauve_core.experiments.diversity.human_clusters import MissedClusters, missed_clusters
 from mauve_core.experiments.diversity.measures import Diversity, diversity_of
-from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 from mauve_core.numerics.statistics.mode_distances import gap_between_modes, unit_answers
 from mauve_core.numerics.statistics.mode_gap import Gap
 from mauve_core.scoring.result import Partition

@@ -19,7 +19,7 @@ from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import asking_for_packages
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.pairing import keys_of, prompt_names
+from mauve_core.corpus.pairing import keys_of, unit_names
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.models import load_tokenizer
 from mauve_core.encoders.tokenizing import read_texts
@@ -195,8 +195,8 @@ class _Work:
     ) -> None:
         self.run, self.features, self.seeds, self.device, self.progress = run, features, seeds, device, progress
         self.score: ScoreConfig = run.comparison.config.score
-        self.prompts = prompt_names(keys_of(run.corpora))
-        self.groups = {name: group_of(own) for name, own in self.prompts.items()}
+        self.units = unit_names(keys_of(run.corpora))
+        self.groups = {name: group_of(own) for name, own in self.units.items()}
         self.cached: dict[str, Sides] = {}
         self.read: dict[str, Tokens] = {}
         self.words: dict[str, int] = {}
@@ -266,11 +266,11 @@ class _Work:
             pair_of_features = self.features[HUMAN], self.features[name]
             tokens = partial(self._both_tokens, name)
             ratios = None if self.likelihoods is None else partial(self.likelihoods.ratios, name)
-            codes = np.unique([*self.prompts[HUMAN], *self.prompts[name]], return_inverse=True)[1]
-            prompts = codes[: len(pair_of_features[0])], codes[len(pair_of_features[0]) :]
+            codes = np.unique([*self.units[HUMAN], *self.units[name]], return_inverse=True)[1]
+            units = codes[: len(pair_of_features[0])], codes[len(pair_of_features[0]) :]
             score, progress = self.score, self.progress
             self.cached[name] = Sides(
-                *pair_of_features, jackknife_rows, score, tokens, self.device, progress, ratios=ratios, prompts=prompts
+                *pair_of_features, jackknife_rows, score, tokens, self.device, progress, ratios=ratios, units=units
             )
         return self.cached[name]
 
@@ -331,13 +331,13 @@ def _tested(result: MethodResult, fitted: _Fitted, work: _Work, permutations: in
             continue
         labels = np.concatenate(first.labels)
         statistic = histogram_statistic(labels, first.k, result.method.value, smoothing=result.method.smoothing)
-        own = [work.prompts[side] for side in (HUMAN, name)]
+        own = [work.units[side] for side in (HUMAN, name)]
         found = permutation_test(
             statistic,
             *map(len, first.labels),
             permutations=permutations,
             seed=seed,
-            blocks=np.array([*own[0], *own[1]]) if set(own[0]) & set(own[1]) else None,
+            units=np.unique([*own[0], *own[1]], return_inverse=True)[1],
             higher_is_closer=result.method.higher_is_closer,
         )
         scores[name] = replace(scores[name], p_value=found.p_value)

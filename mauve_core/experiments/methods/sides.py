@@ -22,7 +22,7 @@ from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import Clustering, default_k, kmeans
 from mauve_core.numerics.ratios.log_ratios import Coordinates, LogRatios
 from mauve_core.numerics.resampling.bias_reduction import Corrected, bias_reduced
-from mauve_core.numerics.resampling.exchange import prompt_groups, separate_prompts
+from mauve_core.numerics.resampling.units import each_alone, units_of
 from mauve_core.numerics.transport.costs import frechet_cost
 from mauve_core.scoring.streams import stream
 
@@ -44,7 +44,7 @@ class Sides:
         Returns token ids of both sides, for estimators that read texts.
     ratios : callable, optional
         Returns probability ratios of the texts under two models, if known.
-    prompts : pair of (n,) and (m,) arrays of int, optional
+    units : pair of (n,) and (m,) arrays of int, optional
         Prompts of the texts of both sides by common numbers; None if each text stands alone.
     """
 
@@ -56,7 +56,7 @@ class Sides:
     device: str = "cpu"
     progress: Progress = silent
     ratios: Callable[[], LogRatios] | None = None
-    prompts: tuple[Rows, Rows] | None = None
+    units: tuple[Rows, Rows] | None = None
 
     @cached_property
     def reduced(self) -> NDArray[np.float32]:
@@ -143,7 +143,7 @@ class Binned(Fit):
         self.labels, self.k = (labels_p, labels_q), k
         if min(map(len, self.labels)) < k:
             self.notes = (f"{k:,} bins: fewer texts than bins on a side, so even equal sides look far apart",)
-        self._jackknife_rows, self._prompts = sides.jackknife_rows, sides.prompts
+        self._jackknife_rows, self._units = sides.jackknife_rows, sides.units
         self._seed = stream(sides.score.seed, "correction")
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -183,10 +183,8 @@ class Binned(Fit):
         return [self._bias_reduced(*rows) for rows in self._jackknife_rows]
 
     def _bias_reduced(self, rows_p: Rows, rows_q: Rows) -> Corrected:
-        """Of these rows; prompts are drawn as wholes, and by the same seed for all fits."""
+        """Of these rows; units are drawn as wholes, and by the same seed for all fits."""
         p, q = self.labels[0][rows_p], self.labels[1][rows_q]
-        prompts = self._prompts
-        groups = separate_prompts(p.size, q.size)
-        if prompts is not None:
-            groups = prompt_groups(prompts[0][rows_p], prompts[1][rows_q])
-        return bias_reduced(p, q, self.k, groups, seed=self._seed)
+        units = self._units
+        drawn = each_alone(p.size, q.size) if units is None else units_of(units[0][rows_p], units[1][rows_q])
+        return bias_reduced(p, q, self.k, drawn, seed=self._seed)

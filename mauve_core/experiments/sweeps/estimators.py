@@ -21,7 +21,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import As, Settings
-from mauve_core.corpus.pairing import keys_of, prompt_names
+from mauve_core.corpus.pairing import keys_of, unit_names
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.methods import ESTIMATORS, Method, MethodScore
 from mauve_core.experiments.methods.evaluation import STAGE, scorer
@@ -234,7 +234,7 @@ def _values(run: Run, axis: EstimatorAxis, values: Sequence[float], store: Featu
 
 def _most_neighbors(run: Run) -> int:
     """Fewer than the texts of both sides, also after any group has been left out."""
-    prompts = prompt_names(keys_of(run.corpora))
+    prompts = unit_names(keys_of(run.corpora))
     sizes = {name: np.bincount(group_of(own), minlength=GROUPS) for name, own in prompts.items()}
     pairs = (sizes[HUMAN] + sizes[candidate.name] for candidate in run.comparison.candidates)
     return min(int(pair.sum() - pair.max()) for pair in pairs) - 1

@@ -29,7 +29,7 @@ from mauve_core.experiments.text_measures.base import (
     Terms,
     Value,
 )
-from mauve_core.experiments.text_measures.collection import Collection, by_prompt
+from mauve_core.experiments.text_measures.collection import Collection, by_unit
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.coverage import Coverage
 from mauve_core.experiments.text_measures.density import Density
@@ -182,7 +182,7 @@ def measure(
         raise InputError("There is nothing to measure", allowed=f"at least one candidate, none named {HUMAN!r}")
     without_features = any(texts.features is None for texts in (human, *candidates.values()))
     chosen, notes = choose(names, lacking(context, features=not without_features))
-    side, sides = with_groups(*by_prompt(human, candidates))
+    side, sides = with_groups(*by_unit(human, candidates))
     found: list[Found] = []
     settings: dict[str, dict[str, Any]] = {}
     n = {HUMAN: len(human), **{name: min(side.groups.n for side in parts) for name, parts in sides.items()}}
@@ -241,7 +241,7 @@ def choose(
 
 
 def with_groups(human: Collection, candidates: Mapping[str, Collection]) -> tuple[Side, dict[str, Generations]]:
-    """The human side and every generation of every candidate of :func:`by_prompt`, as :func:`measured` takes them."""
+    """The human side and every generation of every candidate of :func:`by_unit`, as :func:`measured` takes them."""
     sides = {
         name: tuple(Side(part, groups_of(part)) for part in texts.by_generation()) for name, texts in candidates.items()
     }

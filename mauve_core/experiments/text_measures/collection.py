@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
-from mauve_core.corpus.pairing import Column, Keys, prompt_names
+from mauve_core.corpus.pairing import Column, Keys, unit_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Collection:
     Attributes
     ----------
     ids, texts : tuple of str
-        One per text; of the collections of :func:`by_prompt`, equal ids mean the same prompt.
+        One per text; of the collections of :func:`by_unit`, equal ids mean one unit.
     features : (n, d) array or None
     decoder : str or None
         Decoder spec for :func:`mauve_core.decoding.decoders.parse_decoder`; None if unknown.
@@ -33,6 +33,8 @@ class Collection:
         Whether ids are numbers of lines or positions, as texts without ids have them.
     column : (str, str) or None
         Where numbered texts come from, as in :class:`mauve_core.corpus.pairing.Keys`.
+    groups : tuple of str or None
+        Values of a field that groups texts in place of the prompt.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Collection:
     generations: tuple[int, ...] | None = None
     numbered: bool = False
     column: Column | None = None
+    groups: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for part in ("ids", "texts", "prompts"):
@@ -70,6 +73,7 @@ class Collection:
             prompts=None if self.prompts is None else tuple(self.prompts[i] for i in rows),
             features=None if self.features is None else self.features[rows],
             generations=None if self.generations is None else tuple(self.generations[i] for i in rows),
+            groups=None if self.groups is None else tuple(self.groups[i] for i in rows),
         )
 
     def by_generation(self) -> tuple[Self, ...]:
@@ -87,12 +91,14 @@ class Collection:
         return [np.flatnonzero(codes == number) for number in np.unique(codes)]
 
 
-def by_prompt(human: Collection, candidates: Mapping[str, Collection]) -> tuple[Collection, dict[str, Collection]]:
-    """The same collections with equal ids for texts of one prompt, by the rule of :mod:`mauve_core.corpus.pairing`."""
+def by_unit(human: Collection, candidates: Mapping[str, Collection]) -> tuple[Collection, dict[str, Collection]]:
+    """The same collections with equal ids for texts of one unit (:func:`mauve_core.corpus.pairing.unit_names`)."""
     sides = {HUMAN: human, **candidates}
-    names = prompt_names(
+    names = unit_names(
         {
-            name: Keys(side.ids, side.prompts, side.generations or (), side.numbered, side.column)
+            name: Keys(
+                side.ids, side.prompts, side.generations or (), side.numbered, side.column, side.texts, side.groups
+            )
             for name, side in sides.items()
         }
     )

@@ -41,7 +41,7 @@ from mauve_core.experiments.text_measures import (
     measured,
 )
 from mauve_core.experiments.text_measures.base import MeasureDifference, Need
-from mauve_core.experiments.text_measures.collection import by_prompt
+from mauve_core.experiments.text_measures.collection import by_unit
 from mauve_core.experiments.text_measures.cutting import CutContext
 from mauve_core.experiments.text_measures.frechet import Frechet
 from mauve_core.experiments.text_measures.over_axis import (
@@ -176,7 +176,7 @@ def over_lengths(
     if prefixes is None:
         missing["features"] = "texts cannot be cut and encoded again without the run's encoder"
     chosen, left_out = choose(names, missing, OVER_LENGTH)
-    human, candidates = by_prompt(human, candidates)
+    human, candidates = by_unit(human, candidates)
     read = prefixes if any("features" in item.needs for item in chosen) else None
     wanted = (
         _usual((human, *candidates.values()), context, read, progress) if lengths is None else checked_lengths(lengths)

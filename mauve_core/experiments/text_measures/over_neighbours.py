@@ -30,7 +30,7 @@ from mauve_core.experiments.text_measures import (
     with_groups,
 )
 from mauve_core.experiments.text_measures.base import MeasureDifference
-from mauve_core.experiments.text_measures.collection import by_prompt
+from mauve_core.experiments.text_measures.collection import by_unit
 from mauve_core.experiments.text_measures.manifold import NEIGHBOURS, ManifoldMeasure
 from mauve_core.experiments.text_measures.over_axis import (
     OnAxis,
@@ -161,7 +161,7 @@ def neighbours(
 ) -> NeighbourTable:
     """:func:`neighbours_run` of any collections with features; parameters and errors as there."""
     chosen = checked_names(names)
-    human, candidates = by_prompt(human, candidates)
+    human, candidates = by_unit(human, candidates)
     own, sides = with_groups(human, candidates)
     collections = [side.texts for generations in sides.values() for side in generations]
     if any(texts.features is None for texts in (human, *collections)):

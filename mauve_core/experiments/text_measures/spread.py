@@ -1,7 +1,7 @@
 """Spread of every measure: a delete-a-group jackknife over texts.
 
-A text's group depends only on its prompt, by the rule of :mod:`mauve_core.corpus.pairing`: all texts of a prompt are in
-the same group on both sides, and shared prompt effects cancel in the gap T(Q) - T(P).
+A text's group depends only on its unit (:mod:`mauve_core.numerics.resampling.units`): all texts of a prompt are in the
+same group on both sides, and shared prompt effects cancel in the gap T(Q) - T(P).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mauve_core.experiments.text_measures.base import NotDefinedError, Rows, Terms, Value
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
+from mauve_core.numerics.resampling.units import too_few
 
 GROUPS = 20
 CONFIDENCE = 0.95
@@ -39,10 +40,13 @@ class Groups:
     sizes : (GROUPS,) int64 array
     jackknife_rows : list of (m,) int64 arrays or None
         Rows left without each group.
+    too_few : str
+        Why units support no spread; empty if they do.
     """
 
     sizes: NDArray[np.int64]
     jackknife_rows: JackknifeRows
+    too_few: str = ""
 
     @property
     def n(self) -> int:
@@ -69,10 +73,11 @@ def group_of(ids: Sequence[str]) -> NDArray[np.int64]:
 
 
 def groups_of(texts: Collection) -> Groups:
-    """The groups of a collection from ``by_prompt``, where equal ids are equal prompts."""
+    """The groups of a collection from ``by_unit``, where equal ids are one unit."""
     labels = group_of(texts.ids)
     sizes = np.bincount(labels, minlength=GROUPS)
-    return Groups(sizes, [np.flatnonzero(labels != group) if sizes[group] else None for group in range(GROUPS)])
+    kept = [np.flatnonzero(labels != group) if sizes[group] else None for group in range(GROUPS)]
+    return Groups(sizes, kept, too_few(np.unique(texts.ids, return_inverse=True)[1]))
 
 
 def replicate(terms: Terms, texts: Groups, human: Groups, *, relational: bool) -> Replicates:
@@ -80,6 +85,9 @@ def replicate(terms: Terms, texts: Groups, human: Groups, *, relational: bool) -
     estimate = terms.value()
     if min(texts.n, human.n if relational else texts.n) < MIN_TEXTS:
         return Replicates(estimate, None, TOO_FEW)
+    why = texts.too_few or (human.too_few if relational else "")
+    if why:
+        return Replicates(estimate, None, f"no spread: {why}")
     try:
         left_out = terms.values(list(zip(texts.jackknife_rows, human.jackknife_rows, strict=True)))
     except NotDefinedError as reason:

@@ -165,6 +165,7 @@ def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | N
         generations=tuple(corpus.generation_codes.tolist()) if several else None,
         numbered=corpus.numbered,
         column=column_of(corpus),
+        groups=corpus.groups,
     )
 
 

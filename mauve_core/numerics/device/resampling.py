@@ -1,157 +1,69 @@
 """Histograms of resampled and of exchanged texts on a device.
 
-Random numbers are NumPy's, and everything after them is comparisons, places and counts, so the histograms are those
-that :mod:`mauve_core.numerics.resampling.exchange` and :mod:`mauve_core.numerics.resampling.permutation` find.
+Texts are drawn on the host, and only counted on the device, so the histograms are those that
+:mod:`mauve_core.numerics.resampling.units` and :mod:`mauve_core.numerics.resampling.permutation` find.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.numerics.device.memory import device_work, free_bytes, in_blocks, too_little_memory, torch_device
-from mauve_core.numerics.resampling.exchange import PromptGroups, RandomNumbers, random_rows
+from mauve_core.numerics.device.memory import device_work, in_blocks, torch_device
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-MEMORY_SHARE = 0.25
-"""Share of the device's free memory for all resamples that are kept."""
 
-HOST_BYTES = 2**28
-"""Memory of the random numbers that are on the host at once."""
+def weighted_counts_on(
+    device: str, labels: NDArray[np.integer], k: int, weights: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """:func:`mauve_core.numerics.resampling.bootstrap.resampled_counts` of each seed's labels on a device.
 
-BYTES_PER_NUMBER = 40
-"""Memory on the device for each random number of a resample, while its texts are drawn."""
+    Parameters
+    ----------
+    device : str
+    labels : (seeds, N) array of int
+        Cluster of each text, 0 to k - 1.
+    k : int
+    weights : (B, N) array of int
+        How often each resample has each text.
 
-
-class DeviceDraws:
-    """:class:`mauve_core.numerics.resampling.exchange.Draws`, counted on a device."""
-
-    def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator, device: torch.device) -> None:
-        import torch
-
-        self.count, self._device, self._texts = count, device, groups.n + groups.m
-        numbers = RandomNumbers(groups, count, rng)
-        self._shared: list[tuple[Tensor, int, Tensor, Tensor]] = []
-        self._alone: list[tuple[bool, Tensor, Tensor, Tensor]] = []
-        with torch.inference_mode():
-            for stratum, drawn in numbers.of_shared():
-                uniform, members = _sent(drawn, device), _sent(stratum.members, device)
-                texts = members[(uniform[..., 0] * len(members)).long()]
-                ranks = uniform[..., 2:].argsort(-1).argsort(-1)
-                self._shared.append((texts, stratum.of_p, ranks < stratum.of_p, uniform[..., 1].clone()))
-            for to_p, own, pool, drawn in numbers.of_alone():
-                uniform = _sent(drawn, device)
-                first, other = (uniform[..., index] * part.size for index, part in enumerate((own, pool)))
-                texts, pooled = _sent(own, device)[first.long()], _sent(pool, device)[other.long()]
-                self._alone.append((to_p, texts, pooled, uniform[..., 2].clone()))
-
-    def counts(self, labels: NDArray[np.integer], k: int, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """As ``Draws.counts``."""
-        import torch
-
-        with device_work(self._device):
-            clusters = _sent(labels.astype(np.int64), self._device)
-            found = torch.zeros((2, self.count, len(clusters), k), dtype=torch.int64, device=self._device)
-
-            def count(part: slice) -> None:
-                sides = list(self._dealt(part, rate))
-                for seed, own in enumerate(clusters):
-                    found[:, part, seed] = sum(histograms(side, own[texts], 2, k) for side, texts in sides)
-
-            in_blocks(count, self.count, 4 * 8 * self._texts)
-            p, q = found.cpu().numpy()
-            return p, q
-
-    def _dealt(self, part: slice, rate: float) -> Iterator[tuple[Tensor, Tensor]]:
-        """Side (0 is P) and texts of some resamples, both (B, texts)."""
-        import torch
-
-        for texts, of_p, dealt_to_p, uniform in self._shared:
-            own_to_p = torch.arange(texts.shape[-1], device=self._device) < of_p
-            to_p = torch.where((uniform[part] < rate)[..., None], dealt_to_p[part], own_to_p)
-            yield (~to_p).flatten(1).long(), texts[part].flatten(1)
-        for goes_to_p, own, pooled, uniform in self._alone:
-            texts = torch.where(uniform[part] < rate, pooled[part], own[part])
-            yield torch.full_like(texts, int(not goes_to_p)), texts
-
-
-def fits_on(device: str, groups: PromptGroups, count: int) -> bool:
-    """Whether so many resamples may be kept in the device's memory."""
-    room = MEMORY_SHARE * free_bytes(torch_device(device))
-    return count * BYTES_PER_NUMBER * groups.row_width <= room
-
-
-def draw_blocks_on(
-    device: str, groups: PromptGroups, replicates: int, rng: np.random.Generator, *, most: int | None = None
-) -> Iterator[DeviceDraws]:
-    """:func:`mauve_core.numerics.resampling.exchange.draw_blocks` on a device.
-
-    Blocks are halved for as long as the device refuses them.
-
-    Raises
-    ------
-    InputError
-        Not even one resample fits.
+    Returns
+    -------
+    (B, seeds, k) int64 array
     """
     import torch
 
     place = torch_device(device)
-    block = max(1, min(most or replicates, HOST_BYTES // (8 * groups.row_width)))
-    left = replicates
-    while left:
-        state = rng.bit_generator.state
-        try:
-            drawn = DeviceDraws(groups, min(block, left), rng, place)
-        except torch.OutOfMemoryError as error:
-            if block == 1:
-                raise too_little_memory() from error
-            rng.bit_generator.state = state
-            block = -(-min(block, left) // 2)
-        else:
-            left -= drawn.count
-            yield drawn
+    found = np.empty((len(weights), len(labels), k), dtype=np.int64)
+    with device_work(place):
+        clusters = _sent(labels.astype(np.int64), place)
+
+        def count(part: slice) -> None:
+            drawn = _sent(weights[part].astype(np.float64), place)
+            for seed, own in enumerate(clusters):
+                counts = torch.zeros((len(drawn), k), dtype=torch.float64, device=place).index_add_(1, own, drawn)
+                found[part, seed] = counts.cpu().numpy()
+
+        in_blocks(count, len(weights), 8 * weights.shape[1])
+    return found
 
 
-def draw_sides_on(
-    device: str, sides: NDArray[np.integer], codes: NDArray[np.intp], count: int, rng: np.random.Generator
-) -> Tensor:
-    """:func:`mauve_core.numerics.resampling.permutation.draw_sides` on a device, as (count, N) int64 numbers."""
+def counts_by_side_on(
+    device: str, drawn: NDArray[np.integer], labels: NDArray[np.integer], k: int, sides: int
+) -> NDArray[np.int64]:
+    """:func:`mauve_core.numerics.resampling.permutation.counts_by_side` on a device."""
     import torch
 
     place = torch_device(device)
     with device_work(place):
-        blocks, own = _sent(codes, place), _sent(sides.astype(np.int64), place)
-        order = (blocks + _sent(random_rows(rng, count, codes.size), place) / 2).argsort(1)
-        in_blocks_order = own[blocks.argsort(stable=True)]
-        return torch.empty_like(order).scatter_(1, order, in_blocks_order.expand(count, -1))
-
-
-def counts_by_side_on(drawn: Tensor, labels: NDArray[np.integer], k: int, sides: int) -> NDArray[np.int64]:
-    """Histograms of the texts on each side, under each seed.
-
-    Parameters
-    ----------
-    drawn : (B, N) int64 tensor
-        Side of each text, from 0.
-    labels : (seeds, N) array of int
-        Cluster of each text.
-    k, sides : int
-
-    Returns
-    -------
-    (sides, B, seeds, k) int64 array
-    """
-    import torch
-
-    with device_work(drawn.device):
-        clusters = _sent(labels.astype(np.int64), drawn.device)
-        found = [histograms(drawn, own.expand_as(drawn), sides, k) for own in clusters]
+        slots = _sent(drawn.astype(np.int64), place)
+        clusters = _sent(labels.astype(np.int64), place)
+        found = [histograms(slots, own.expand_as(slots), sides, k) for own in clusters]
         return torch.stack(found, dim=2).cpu().numpy()
 
 

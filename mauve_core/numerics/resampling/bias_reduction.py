@@ -8,8 +8,8 @@ an estimate for the sources on these bins (Efron and Tibshirani, *An Introductio
 and the mid-point are linear in the errors and are corrected in the same way.
 
 This is not from the papers on MAUVE. ``benchmarks/bias_reduction.py`` measures how far the estimates are from the
-scores of the sources. Prompts with texts of both sides are drawn as wholes: texts of one prompt are alike, so that the
-two samples differ less than independent ones, and have less bias.
+scores of the sources. Units are drawn as wholes: texts of one prompt are alike, so that two samples of the same prompts
+differ less than independent ones, and have less bias.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mauve_core.numerics.divergences.count_pairs import CountPairs, count_pairs
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.divergences.kl import integral_terms, mixture_terms
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
-from mauve_core.numerics.resampling.exchange import PromptGroups, draw_blocks
+from mauve_core.numerics.resampling.units import Units, draw_blocks
 
 REPLICATES = 100
 """Default number of resamples."""
@@ -52,7 +52,7 @@ def bias_reduced(
     p_labels: ArrayLike,
     q_labels: ArrayLike,
     k: int,
-    groups: PromptGroups,
+    units: Units,
     *,
     seed: SeedSequence,
     replicates: int = REPLICATES,
@@ -65,8 +65,8 @@ def bias_reduced(
         Bin of each text of the human side and of the candidate, 0 to k - 1.
     k : int
         Bins.
-    groups : PromptGroups
-        The n and m texts by prompt.
+    units : Units
+        Of the n and m texts.
     seed : SeedSequence
         Of the resamples; the same seed gives the same estimate.
     replicates : int
@@ -75,14 +75,14 @@ def bias_reduced(
     Raises
     ------
     InputError
-        Labels lie outside 0 to k - 1, their number differs from that of the groups, or there is no resample.
+        Labels lie outside 0 to k - 1, their number differs from that of the units', or there is no resample.
     """
     count = _checks.whole("The number of resamples", replicates, low=1)
     parts = []
-    for draws in draw_blocks(groups, count, np.random.default_rng(seed)):
+    for draws in draw_blocks(units, count, np.random.default_rng(seed)):
         on_p, on_q = draws.weights(0.0)
-        of_p = resampled_counts(p_labels, k, on_p[:, : groups.n])
-        parts.append((of_p, resampled_counts(q_labels, k, on_q[:, groups.n :])))
+        of_p = resampled_counts(p_labels, k, on_p[:, : units.n])
+        parts.append((of_p, resampled_counts(q_labels, k, on_q[:, units.n :])))
     p_resampled, q_resampled = (np.concatenate(side) for side in zip(*parts, strict=True))
     p, q = (np.bincount(labels, minlength=k) for labels in (p_labels, q_labels))
     return corrected(p, q, p_resampled, q_resampled)

@@ -2,16 +2,16 @@
 
 Under the hypothesis P = Q, the side of a text is an accident. :func:`permutation_test` draws the sides anew and counts
 how often the score is at least as far as observed. The observed sides count as one of the draws, so the p-value is
-never 0 and holds its level at any number of draws (Phipson and Smyth, 2010). Texts of one prompt are alike; with
-prompts as blocks, sides are exchanged within a prompt only. Any score can be tested, for example one of histograms
-over a fixed partition (:func:`histogram_statistic`).
+never 0 and holds its level at any number of draws (Phipson and Smyth, 2010). Texts of one unit are not independent, so
+units are exchanged as wholes (:func:`mauve_core.numerics.resampling.units.draw_slots`). Any score can be tested, for
+example one of histograms over a fixed partition (:func:`histogram_statistic`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +20,10 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
+from mauve_core.numerics.resampling.units import by_appearance, draw_slots
 
 Statistic: TypeAlias = Callable[[NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]]
 """Rows of the first side (b, N) and of the second (b, N) -> (b,) scores; rows in neither side are left out."""
-
-_Side = TypeVar("_Side", np.bool_, np.int32)
 
 _ENTRIES = 1 << 23
 """Entries of a table of sides handled at once."""
@@ -66,7 +65,7 @@ def permutation_test(
     *,
     permutations: int = 999,
     seed: int | np.random.SeedSequence,
-    blocks: ArrayLike | None = None,
+    units: ArrayLike | None = None,
     higher_is_closer: bool = False,
 ) -> PermutationTest:
     """Test P = Q by redrawing which n of the n + m texts are P's.
@@ -80,8 +79,8 @@ def permutation_test(
     permutations : int
         Draws, B; the p-value is a multiple of 1 / (B + 1).
     seed : int or numpy.random.SeedSequence
-    blocks : (n + m,) array of int or str, optional
-        Prompt of each text. Each draw keeps the number of P's texts in a block: of a pair it swaps the two or not.
+    units : (n + m,) array of int, optional
+        Unit of each text, which is exchanged as a whole; by default every text is one.
     higher_is_closer : bool
         For scores that are largest if P = Q, such as MAUVE.
 
@@ -92,12 +91,12 @@ def permutation_test(
     Raises
     ------
     InputError
-        No block has both sides, the blocks are not one per text, a score is nan, or a setting is out of range.
+        No unit can change sides, they are not one per text, a score is nan, or a setting is out of range.
     """
     n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
     permutations = _checks.whole("The number of permutations", permutations, low=1)
     sides = np.arange(n + m) < n
-    codes = np.zeros(n + m, dtype=np.intp) if blocks is None else block_codes(blocks, n + m)
+    codes = np.arange(n + m) if units is None else unit_codes(units, n + m)
     notes = notes_on_fixed_texts(codes, sides)
     rng = child_generator(seed)
     observed = float(_scores(statistic, sides[None], ~sides[None])[0])
@@ -168,13 +167,9 @@ def sequential_p_value(null: ArrayLike, observed: float, stop: int) -> float:
     return float((1 + farther.size) / (1 + values.size))
 
 
-def draw_sides(sides: NDArray[_Side], codes: NDArray[np.intp], count: int, rng: np.random.Generator) -> NDArray[_Side]:
-    """(count, N) random orders of ``sides`` (N,), exchanged only between entries of equal ``codes`` (N,)."""
-    # Dividing by 2 keeps every key below the next code after rounding.
-    order = np.argsort(codes + rng.random((count, codes.size)) / 2, axis=1)
-    drawn = np.empty(order.shape, dtype=sides.dtype)
-    np.put_along_axis(drawn, order, sides[np.argsort(codes, kind="stable")][None], axis=1)
-    return drawn
+def draw_sides(sides: NDArray[np.bool_], units: ArrayLike, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(count, N) tables of which texts are P's in each draw, from ``sides`` (N,) and the unit of each text."""
+    return np.asarray(draw_slots(np.where(sides, 0, 1).astype(np.int32), units, 1, count, rng) == 0)
 
 
 def counts_by_side(drawn: NDArray[np.integer], labels: NDArray[np.integer], k: int, sides: int) -> NDArray[np.int64]:
@@ -216,34 +211,29 @@ def child_generator(seed: int | np.random.SeedSequence) -> np.random.Generator:
     return np.random.default_rng(_checks.seed_sequence(seed).spawn(1)[0])
 
 
-def block_codes(blocks: ArrayLike, count: int) -> NDArray[np.intp]:
-    """(count,) number of each text's block, from 0; InputError if there is not one block per text."""
-    array = np.asarray(blocks)
-    if array.shape != (count,) or array.dtype.kind not in "iuU":
+def unit_codes(units: ArrayLike, count: int) -> NDArray[np.int64]:
+    """(count,) number of each text's unit, from 0; InputError if there is not one unit per text."""
+    array = np.asarray(units)
+    if array.shape != (count,) or array.dtype.kind not in "iu":
         raise InputError(
-            "Blocks are not usable",
-            allowed=f"whole numbers or strings, one for each of the {count} texts",
+            "Units are not usable",
+            allowed=f"whole numbers, one for each of the {count} texts",
             received=f"shape {array.shape}, dtype {array.dtype}",
         )
-    return np.asarray(np.unique(array, return_inverse=True)[1], dtype=np.intp)
+    return by_appearance(array)
 
 
-def notes_on_fixed_texts(codes: NDArray[np.intp], sides: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Notes on the texts whose block has one side only; an error if all texts are such."""
+def notes_on_fixed_texts(codes: NDArray[np.int64], sides: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Notes on the texts whose units are those of one side alone, if the other has none such; an error if all are."""
     of_p, of_q = np.bincount(codes, weights=sides) > 0, np.bincount(codes, weights=~sides) > 0
-    fixed = ~(of_p & of_q)[codes]
-    if fixed.all():
-        raise InputError(
-            "No prompt has texts of both sides, so no text can change sides",
-            allowed="at least one prompt with texts of P and of Q",
-            todo="Omit the blocks if the two sides have no prompts in common",
-        )
+    p_alone, q_alone = of_p & ~of_q, of_q & ~of_p
+    if p_alone.any() and q_alone.any():
+        return ()
+    fixed = (p_alone | q_alone)[codes]
     if not fixed.any():
         return ()
     left, right = int((fixed & sides).sum()), int((fixed & ~sides).sum())
-    return (
-        f"{left} texts of P and {right} of Q have prompts without a text of the other side, so they never change sides",
-    )
+    return (f"{left} texts of P and {right} of Q have no counterpart on the other side, so they never change sides",)
 
 
 def _portions(count: int, width: int) -> Iterator[int]:

@@ -31,7 +31,13 @@ from scipy.stats import false_discovery_control
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb
 from mauve_core.numerics import _checks
-from mauve_core.numerics.resampling.permutation import block_codes, child_generator, draw_sides, notes_on_fixed_texts
+from mauve_core.numerics.resampling.permutation import (
+    child_generator,
+    draw_sides,
+    notes_on_fixed_texts,
+    unit_codes,
+)
+from mauve_core.numerics.resampling.units import expected_share
 
 LEVEL = 0.05
 """Largest adjusted p-value that counts; intervals have confidence 1 - this."""
@@ -106,7 +112,7 @@ def cluster_stability(
     n: int,
     *,
     k: int | None = None,
-    blocks: ArrayLike | None = None,
+    units: ArrayLike | None = None,
     permutations: int | None = None,
     seed: int | np.random.SeedSequence,
 ) -> Stability:
@@ -120,8 +126,8 @@ def cluster_stability(
         The first n texts are P's, the others Q's.
     k : int, optional
         Clusters of the reference; by default the highest label plus one.
-    blocks : (N,) array of int or str, optional
-        Prompt of each text; sides are then exchanged within a prompt only.
+    units : (N,) array of int, optional
+        Unit of each text, which is exchanged as a whole; by default every text is one.
     permutations : int, optional
         Draws, B; by default k / ``LEVEL``, at least 999: with fewer, one real cluster among k could not pass.
     seed : int or numpy.random.SeedSequence
@@ -133,7 +139,7 @@ def cluster_stability(
     Raises
     ------
     InputError
-        Labels are not usable or differ in length, a side has no texts, or no block has both sides.
+        Labels are not usable or differ in length, or a side has no texts.
     """
     rows = _rows(labels, n)
     k = int(rows[0].max()) + 1 if k is None else _checks.whole("The number of clusters", k, low=int(rows[0].max()) + 1)
@@ -141,7 +147,7 @@ def cluster_stability(
         permutations = max(MIN_PERMUTATIONS, round(k / LEVEL))
     permutations = _checks.whole("The number of permutations", permutations, low=1)
     sides = np.arange(rows[0].size) < n
-    codes = np.zeros(sides.size, dtype=np.intp) if blocks is None else block_codes(blocks, sides.size)
+    codes = np.arange(sides.size) if units is None else unit_codes(units, sides.size)
     notes = notes_on_fixed_texts(codes, sides)
     members = [_members(row, k if index == 0 else int(row.max()) + 1) for index, row in enumerate(rows)]
     spreads = [_spread(members[0], member) for member in members]
@@ -150,7 +156,7 @@ def cluster_stability(
     far = _as_far(kernel, member, sides, codes, permutations, child_generator(seed))
     filled = np.asarray(members[0].sum(axis=1)) > 0
     p = np.where(filled, (1 + far) / (1 + permutations), 1.0)
-    sd = _sd(kernel @ member, sides, np.arange(sides.size) if blocks is None else codes)
+    sd = _sd(kernel @ member, sides, codes)
     if not filled.all():
         empty = int((~filled).sum())
         hold = verb(empty, "holds", "hold")
@@ -225,13 +231,13 @@ def _as_far(
     kernel: Any,
     member: Any,
     sides: NDArray[np.bool_],
-    codes: NDArray[np.intp],
+    codes: NDArray[np.integer],
     permutations: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """(k,) draws in which T lies at least as far from its mean over all exchanges as observed."""
     by_text = 1 / sides.sum() + 1 / (~sides).sum()  # T = kernel (member sides) by_text + const
-    expected = (np.bincount(codes, weights=sides) / np.bincount(codes))[codes]
+    expected = expected_share(sides, codes)
     observed = np.abs(kernel @ (member @ (sides - expected))) * by_text
     # Counts are whole and far below 2^24, which float32 holds exactly with half the traffic.
     narrow, mean = member.astype(np.float32), member @ expected
@@ -244,19 +250,15 @@ def _as_far(
 
 
 def _draws(
-    sides: NDArray[np.bool_], codes: NDArray[np.intp], permutations: int, rng: np.random.Generator
+    sides: NDArray[np.bool_], codes: NDArray[np.integer], permutations: int, rng: np.random.Generator
 ) -> Iterator[NDArray[np.bool_]]:
-    """Tables (b, N) of sides, ``permutations`` rows in all, exchanged between texts with equal codes."""
+    """Tables (b, N) of sides, ``permutations`` rows in all, of exchanged units."""
     rows = max(1, _ENTRIES // sides.size)
-    sizes, of_p = np.bincount(codes), np.bincount(codes, weights=sides)
-    mixed = (of_p > 0) & (of_p < sizes)
+    single = np.bincount(codes).max() == 1
     for start in range(0, permutations, rows):
         count = min(rows, permutations - start)
-        if sizes.size == 1:
+        if single:
             yield _draw_subsets(int(sides.sum()), sides.size, count, rng)
-        elif (sizes[mixed] == 2).all():
-            swapped = rng.integers(0, 2, size=(count, sizes.size), dtype=np.uint8).astype(np.bool_) & mixed
-            yield sides ^ swapped[:, codes]
         else:
             yield draw_sides(sides, codes, count, rng)
 
@@ -272,7 +274,7 @@ def _draw_subsets(n: int, total: int, count: int, rng: np.random.Generator) -> N
     return drawn
 
 
-def _sd(weights: Any, sides: NDArray[np.bool_], codes: NDArray[np.intp]) -> NDArray[np.float64]:
+def _sd(weights: Any, sides: NDArray[np.bool_], codes: NDArray[np.integer]) -> NDArray[np.float64]:
     """(k,) standard deviation of T, the mean of ``weights`` (k, N) over P's texts minus that over Q's, by blocks.
 
     Each side's texts scatter about their own mean. Texts of a block are summed before squaring, so that what the two

@@ -1,9 +1,15 @@
-"""Exact test of whether a yes-or-no property of texts has to do with the side that they are on.
+"""Test of whether a yes-or-no property of texts has to do with the side that they are on.
 
-If it has not, who is on which side is an accident within a block, such as a prompt. The number of P's texts with the
-property is then a sum of independent hypergeometric numbers, one per block, whose distribution is computed, not drawn.
-For pairs it is the sign test (McNemar 1947), for one block Fisher's exact test, otherwise the exact form of Mantel and
-Haenszel's (1959).
+If it has not, who is on which side is an accident, and units can be exchanged as wholes
+(:func:`mauve_core.numerics.resampling.units.draw_slots`). Where texts are units, or units are those of both sides, the
+number of P's texts with the property is a sum of independent numbers whose distribution is computed, not drawn. For
+pairs it is the sign test (McNemar 1947), for single texts Fisher's exact test.
+
+Where one side's own units have several texts, the test is that of the sum over P's units of what they have beyond the
+common share. Its distribution is a gamma with the first three moments of all exchanges (Pearson's type III, after
+Mielke and Berry's moment approximations), and its variance is at least the cluster-robust one, as units of either side
+may differ in size. Below ``FEW_UNITS`` units with the property, Fisher's exact test of the units that have it at all
+takes its place.
 """
 
 from __future__ import annotations
@@ -13,10 +19,11 @@ from collections import Counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import fftconvolve
-from scipy.stats import hypergeom
+from scipy.stats import fisher_exact, hypergeom, pearson3
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
+from mauve_core.numerics.resampling.units import by_appearance
 
 TIE = 1e-7
 """Outcomes whose probabilities differ by less, relatively, are equally likely: they are sums of many products."""
@@ -24,8 +31,11 @@ TIE = 1e-7
 DIRECT = 4096
 """Products of distributions of more terms go by Fourier transforms, whose rounding hides probabilities below 1e-16."""
 
+FEW_UNITS = 10
+"""With the property in fewer units, three moments do not describe the distribution."""
 
-def exchange_test(has: ArrayLike, of_p: ArrayLike, blocks: ArrayLike) -> NDArray[np.float64]:
+
+def exchange_test(has: ArrayLike, of_p: ArrayLike, units: ArrayLike) -> NDArray[np.float64]:
     """Two-sided p-values of properties.
 
     Parameters
@@ -34,49 +44,113 @@ def exchange_test(has: ArrayLike, of_p: ArrayLike, blocks: ArrayLike) -> NDArray
         Whether each text has each property.
     of_p : (n,) array of bool
         Whether a text is on side P.
-    blocks : (n,) array of int
-        Texts of one block may be exchanged.
+    units : (n,) array of int
+        Unit of each text.
 
     Returns
     -------
     (s,) float64 array
-        Probability of all outcomes that are at most as likely as the observed one, in (0, 1].
+        In (0, 1]: of an exact test, the probability of all outcomes that are at most as likely as the observed one.
 
     Raises
     ------
     InputError
         The shapes do not fit together.
     """
-    table, sides, codes = np.atleast_2d(np.asarray(has, dtype=np.bool_)), np.asarray(of_p, dtype=np.bool_), blocks
-    _, codes = np.unique(np.asarray(blocks), return_inverse=True)
-    if sides.ndim != 1 or table.shape[1:] != sides.shape or codes.shape != sides.shape:
-        received = f"shapes {table.shape}, {sides.shape} and {np.shape(blocks)}"
-        raise InputError("The texts do not match", allowed="one side and block per text", received=received)
+    table, sides = np.atleast_2d(np.asarray(has, dtype=np.bool_)), np.asarray(of_p, dtype=np.bool_)
+    if sides.ndim != 1 or table.shape[1:] != sides.shape or np.shape(units) != sides.shape:
+        received = f"shapes {table.shape}, {sides.shape} and {np.shape(units)}"
+        raise InputError("The texts do not match", allowed="one side and unit per text", received=received)
     _checks.require_rows(sides.size, 1, "texts")
+    codes = by_appearance(units)
     count = int(codes.max()) + 1
-    sizes, first = np.bincount(codes, minlength=count), np.bincount(codes[sides], minlength=count)
+    own, other = (np.bincount(codes[side], minlength=count) for side in (sides, ~sides))
+    alone = (own == 0) | (other == 0)
+    in_units = bool(((own + other)[alone] > 1).any() and (own[alone] > 0).any() and (other[alone] > 0).any())
     found = np.empty(len(table))
     for index, row in enumerate(table):
-        having = np.bincount(codes[row], minlength=count)
-        low, chances = _distribution(Counter(zip(sizes.tolist(), first.tolist(), having.tolist(), strict=True)))
-        own = chances[int((row & sides).sum()) - low]
-        found[index] = chances[chances <= own * (1 + TIE)].sum()
+        of_own, of_other = (np.bincount(codes[row & side], minlength=count) for side in (sides, ~sides))
+        shared = Counter(zip(*(each[~alone].tolist() for each in (own, other, of_own, of_other)), strict=True))
+        if in_units:
+            having = of_own + of_other
+            found[index] = _of_units(shared, (own + other)[alone], having[alone], own[alone] > 0)
+            continue
+        low, chances = _distribution(shared)
+        if alone.any():
+            least, one = _dealt(*(int(each[alone].sum()) for each in (own, other, of_own, of_other)))
+            low, chances = low + least, _convolved(chances, one)
+        mine = chances[int((row & sides).sum()) - low]
+        found[index] = chances[chances <= mine * (1 + TIE)].sum()
     return np.clip(found, np.finfo(np.float64).tiny, 1.0)
 
 
-def _distribution(kinds: Counter[tuple[int, int, int]]) -> tuple[int, NDArray[np.float64]]:
-    """Least number of P's texts with the property, and the chances of this number and the following ones.
+_Kinds = Counter[tuple[int, int, int, int]]
+"""Numbers of blocks by P's texts, Q's texts, and those of either with the property."""
 
-    ``kinds`` counts blocks by their texts, those of P, and those with the property.
-    """
+
+def _distribution(kinds: _Kinds) -> tuple[int, NDArray[np.float64]]:
+    """Least number of P's texts with the property, and the chances of this number and the following ones."""
     low, chances = 0, np.ones(1)
-    for (size, first, having), times in sorted(kinds.items()):
-        least, most = max(0, having - (size - first)), min(having, first)
+    for (own, other, of_own, of_other), times in sorted(kinds.items()):
+        least, one = _of_block(own, other, of_own, of_other)
         low += times * least
-        if least < most:
-            one = hypergeom.pmf(np.arange(least, most + 1), size, having, first)
+        if one.size > 1:
             chances = _convolved(chances, _power(one, times))
     return low, chances
+
+
+def _of_block(own: int, other: int, of_own: int, of_other: int) -> tuple[int, NDArray[np.float64]]:
+    """The same of one block: a unit of equally many texts swaps its sides, those of another are dealt anew."""
+    if own == other and own > 1:
+        least, most = sorted((of_own, of_other))
+        chances = np.zeros(most - least + 1)
+        chances[0] += 1 / 2
+        chances[-1] += 1 / 2
+        return least, chances
+    return _dealt(own, other, of_own, of_other)
+
+
+def _dealt(own: int, other: int, of_own: int, of_other: int) -> tuple[int, NDArray[np.float64]]:
+    """The same of texts that are dealt one by one."""
+    having = of_own + of_other
+    least, most = max(0, having - other), min(having, own)
+    return least, hypergeom.pmf(np.arange(least, most + 1), own + other, having, own)
+
+
+def _of_units(shared: _Kinds, sizes: NDArray[np.int64], having: NDArray[np.int64], of_p: NDArray[np.bool_]) -> float:
+    """p-value where units of one side alone have several texts."""
+    with_any = having > 0
+    if with_any.sum() < FEW_UNITS and not shared:
+        table = [[int((with_any & side).sum()), int((~with_any & side).sum())] for side in (of_p, ~of_p)]
+        return float(fisher_exact(table).pvalue)
+    total, n = int(sizes.sum()), int(sizes[of_p].sum())
+    beyond = having - sizes * having.sum() / total
+    first, all_units = int(of_p.sum()), of_p.size
+    centred = beyond - beyond.mean()
+    statistic = float(beyond[of_p].sum() - first * beyond.mean())
+    of_draws = first * (all_units - first) / (all_units - 1) * float((centred**2).mean())
+    q_share = 1 - n / total
+    robust = q_share**2 * float((beyond[of_p] ** 2).sum()) + (1 - q_share) ** 2 * float((beyond[~of_p] ** 2).sum())
+    variance = max(of_draws, robust)
+    third = (
+        first
+        * (all_units - first)
+        * (all_units - 2 * first)
+        / ((all_units - 1) * (all_units - 2))
+        * float((centred**3).mean())
+    )
+    if shared:
+        low, chances = _distribution(shared)
+        values = low + np.arange(chances.size)
+        mean = float(values @ chances)
+        observed = sum(of_own * times for (_, _, of_own, _), times in shared.items())
+        statistic += observed - mean
+        variance += float((values - mean) ** 2 @ chances)
+        third += float((values - mean) ** 3 @ chances)
+    if variance == 0:
+        return 1.0
+    law = pearson3(third / variance**1.5, scale=np.sqrt(variance))
+    return float(min(1.0, 2 * min(law.cdf(statistic), law.sf(statistic))))
 
 
 def _power(chances: NDArray[np.float64], times: int) -> NDArray[np.float64]:
