@@ -39,7 +39,7 @@ from mauve_core.numerics.statistics.share_difference import share_difference  # 
 
 KEPT = Path(".cache/calibration")
 DIMENSION, LIKENESS, WORDS, LENGTH = 8, 0.5, 400, 30
-SCORE = ScoreConfig(seeds=3, bootstrap=200)
+SCORE = ScoreConfig(bootstrap=200)
 
 
 @dataclass(frozen=True)

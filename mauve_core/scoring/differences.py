@@ -3,11 +3,13 @@
 **Closer.** The hypothesis is that both have the same expected score at equal n and k. Two candidates may be equally far
 from the human texts in different directions, so exchanging their texts does not test it. Instead, the variance of the
 difference D of their scores is that of a delete-a-group jackknife over units on fixed partitions, in which what the two
-share in a unit cancels, plus that of the mean over k-means seeds. D over its root is compared with Student's t, and
-p-values are adjusted over all pairs by Holm's method. That the partition depends on the texts, too, adds nothing that
-simulations could see (``benchmarks/calibration.py``): the jackknife overstates the spread by about as much. A jackknife
-over refitted partitions would not do: the chance of each k-means enters it multiplied by the root of the number of
-groups.
+share in a unit cancels, plus that of the mean over k-means seeds. Near P = Q a divergence is a quadratic form of the
+texts, whose variance a jackknife doubles: the excess is estimated from pairs of groups left out together and taken off
+(Efron and Stein, *The Jackknife Estimate of Variance*, Annals of Statistics 9, 1981), but no more than half. D over the
+root is compared with Student's t, and p-values are adjusted over all pairs of candidates by Holm's method. That the
+partition depends on the texts, too, adds nothing that simulations could see (``benchmarks/calibration.py``). A
+jackknife over refitted partitions would not do: the chance of each k-means enters it multiplied by the root of the
+number of groups.
 
 Where the two have unequally many texts, both are scored in the joint partition, at the smaller number.
 
@@ -44,6 +46,9 @@ from mauve_core.scoring.streams import stream
 
 FOLDS = 50
 """Groups of units that the jackknife leaves out in turn."""
+
+PAIRS = 150
+"""Pairs of groups that are left out together."""
 
 LIKE_SIZES = 0.01
 """Two candidates are scored at their own sizes if their numbers of texts differ by at most this share of the larger."""
@@ -88,9 +93,15 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
     usable = [name for name in names if not comparison.why_no_interval(HUMAN, name)]
     units = comparison.units(HUMAN, *usable)
     folds = deal_to_groups(units, stream(score.seed, "differences"), most=FOLDS)
+    together = pairs_of(_count(folds), stream(score.seed, "differences").spawn(2)[1])
     own = {
         name: left_out_scores(
-            comparison.partitions("pairwise", name), folds, _generations(comparison, name)[0], name, score.scale
+            comparison.partitions("pairwise", name),
+            folds,
+            _generations(comparison, name)[0],
+            name,
+            score.scale,
+            together,
         )
         for name in usable
     }
@@ -103,28 +114,50 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
         sizes = sum(np.bincount(folds[name], minlength=_count(folds)) for name in (HUMAN, first, second))
         both = own[first], own[second]
         if not _like_sizes(comparison, first, second):
-            both = _at_equal_size(comparison, folds, first, second)
+            both = _at_equal_size(comparison, folds, together, first, second)
         alike = _write_alike(comparison, first, second, device)
         for name in SCORES:
-            test = closer(both[0][name] - both[1][name], np.asarray(sizes), score.confidence, SCORE_BOUNDS[name])
+            values = both[0][name] - both[1][name]
+            test = closer(values, np.asarray(sizes), together, score.confidence, SCORE_BOUNDS[name])
             found.append(Difference(name, first, second, *test, test[-1], alike[name], paired, n))
         done()
     return adjusted(found)
 
 
 def closer(
-    values: _Numbers, sizes: NDArray[np.int64], confidence: float, bounds: tuple[float, float]
+    values: _Numbers,
+    sizes: NDArray[np.int64],
+    together: NDArray[np.intp],
+    confidence: float,
+    bounds: tuple[float, float],
 ) -> tuple[float, float, float, float]:
-    """Difference, its interval and the p-value of none, from (1 + folds, seeds) values of all texts and without each
-    fold."""
-    filled, means, by_seed = sizes > 0, values.mean(axis=1), values[0]
-    over_texts = (jackknife_parts(means[0], means[1:][filled], sizes[filled]) ** 2).sum()
-    over_seeds = by_seed.var(ddof=1) / by_seed.size if by_seed.size > 1 else 0.0
-    sd, folds = float(np.sqrt(over_texts + over_seeds)), int(filled.sum())
-    difference, most = float(means[0]), bounds[1] - bounds[0]
-    low, high = t_interval(difference, sd, folds, confidence, bounds=(-most, most))
-    # Of two copies of one file, leaving out any fold changes nothing.
-    p = float(difference == 0) if sd == 0 else 2 * float(stdtr(folds - 1, -abs(difference) / sd))
+    """Difference of two scores, its interval and the p-value of no difference.
+
+    Parameters
+    ----------
+    values : (1 + groups + pairs, seeds) array
+        The difference of all texts, without each group, and without the pairs of groups.
+    sizes : (groups,) int array
+        Texts in each group, of all sides that count.
+    together : (pairs, 2) array of int
+    confidence : float in (0, 1)
+    bounds : (float, float)
+        Range of the scores.
+    """
+    means, by_seed, groups = values.mean(axis=1), values[0], sizes.size
+    filled, without = sizes > 0, means[1 : 1 + groups]
+    over_texts = float((jackknife_parts(means[0], without[filled], sizes[filled]) ** 2).sum())
+    count, first, second = int(filled.sum()), *together.T
+    known = filled[first] & filled[second]
+    if known.any():
+        singles = without[first[known]] + without[second[known]]
+        quadratic = count * means[0] - (count - 1) * singles + (count - 2) * means[1 + groups :][known]
+        over_texts = max(over_texts - float(quadratic.var()) / 2, over_texts / 2)
+    over_seeds = float(by_seed.var(ddof=1)) / by_seed.size if by_seed.size > 1 else 0.0
+    sd, difference, most = float(np.sqrt(over_texts + over_seeds)), float(means[0]), bounds[1] - bounds[0]
+    low, high = t_interval(difference, sd, count, confidence, bounds=(-most, most))
+    # Of two copies of one file, leaving out any group changes nothing.
+    p = float(difference == 0) if sd == 0 else 2 * float(stdtr(count - 1, -abs(difference) / sd))
     return difference, low, high, max(p, float(np.finfo(np.float64).tiny))
 
 
@@ -175,9 +208,12 @@ def left_out_scores(
     generations: NDArray[np.integer],
     name: str,
     scale: float,
+    together: NDArray[np.intp] | None = None,
     rows: Sequence[NDArray[np.intp]] | None = None,
 ) -> dict[str, _Numbers]:
-    """Scores of one side against the human one, of all texts and then without each group; means over generations.
+    """Scores of one side against the human one, of all texts, without each group and without pairs of groups.
+
+    They are means over generations.
 
     Parameters
     ----------
@@ -190,12 +226,14 @@ def left_out_scores(
     name : str
     scale : float > 0
         The scaling constant c of MAUVE.
+    together : (pairs, 2) array of int, optional
+        Groups that are left out together, from :func:`pairs_of`. Default: none.
     rows : sequence of arrays of int, optional
         Under each seed, the texts of the side that count. Default: all.
 
     Returns
     -------
-    dict of str to (1 + groups, seeds) float64 array
+    dict of str to (1 + groups + pairs, seeds) float64 array
     """
     count = _count(groups)
 
@@ -205,8 +243,7 @@ def left_out_scores(
             kept = slice(None) if chosen is None else chosen[index]
             parts.append(_table(groups[side][kept], part.labels[side][kept], count, part.k))
         stacked = np.stack(parts, axis=1)
-        whole = stacked.sum(axis=0, keepdims=True)
-        return np.concatenate([whole, whole - stacked])
+        return without_groups(stacked, together)
 
     p = tables(HUMAN, None)
     found: dict[str, list[_Numbers]] = {measure: [] for measure in SCORES}
@@ -222,6 +259,22 @@ def left_out_scores(
         for measure, values in found.items():
             values.append(np.concatenate([block[measure] for block in blocks]))
     return {measure: np.asarray(np.mean(values, axis=0)) for measure, values in found.items()}
+
+
+def without_groups(tables: NDArray[np.int64], together: NDArray[np.intp] | None = None) -> NDArray[np.int64]:
+    """(1 + G + pairs, ...) sums of (G, ...) tables over all groups, without each, and without pairs."""
+    whole = tables.sum(axis=0, keepdims=True)
+    found = [whole, whole - tables]
+    if together is not None:
+        found.append(whole - tables[together[:, 0]] - tables[together[:, 1]])
+    return np.concatenate(found)
+
+
+def pairs_of(groups: int, seed: np.random.SeedSequence) -> NDArray[np.intp]:
+    """(pairs, 2) at most ``PAIRS`` different pairs of groups, at random."""
+    every = np.stack(np.triu_indices(groups, 1), axis=1)
+    chosen = np.random.default_rng(seed).permutation(len(every))[:PAIRS]
+    return np.asarray(every[np.sort(chosen)], dtype=np.intp)
 
 
 def _mask(rows: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
@@ -245,7 +298,7 @@ def _like_sizes(comparison: Comparison, first: str, second: str) -> bool:
 
 
 def _at_equal_size(
-    comparison: Comparison, folds: Mapping[str, NDArray[np.intp]], first: str, second: str
+    comparison: Comparison, folds: Mapping[str, NDArray[np.intp]], together: NDArray[np.intp], first: str, second: str
 ) -> tuple[dict[str, _Numbers], dict[str, _Numbers]]:
     """:func:`left_out_scores` of both in the joint partition, of as many texts as the side with fewer has.
 
@@ -258,7 +311,7 @@ def _at_equal_size(
     for name in (first, second):
         generations, _ = _generations(comparison, name)
         rows = [np.concatenate([rng.permutation(own)[:n] for own in comparison.generation_rows(name)]) for _ in joint]
-        found.append(left_out_scores(joint, folds, generations, name, scale, rows))
+        found.append(left_out_scores(joint, folds, generations, name, scale, together, rows))
     return found[0], found[1]
 
 

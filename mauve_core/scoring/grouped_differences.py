@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 from mauve_core.base.config import SCORE_BOUNDS, SCORES, ScoreConfig
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.permutation import sequential_p_value
-from mauve_core.scoring.differences import LIKE_SIZES, PERMUTATIONS, STOP, adjusted, closer, sequential_null
+from mauve_core.scoring.differences import (
+    LIKE_SIZES,
+    PERMUTATIONS,
+    STOP,
+    adjusted,
+    closer,
+    pairs_of,
+    sequential_null,
+    without_groups,
+)
 from mauve_core.scoring.estimates import Spread, spreads_of
 from mauve_core.scoring.grouped import BINS_AT_ONCE, basis_of_histograms
 from mauve_core.scoring.result import Difference
@@ -44,7 +53,8 @@ def differences_of_groups(
     if not pairs:
         return ()
     tested = {each for pair in pairs for each in pair}
-    values = {name: _left_out(human, candidates[name], score.scale) for name in tested}
+    together = pairs_of(human.shape[1], stream(score.seed, "differences"))
+    values = {name: _left_out(human, candidates[name], together, score.scale) for name in tested}
     found = []
     p = human.sum(axis=1, dtype=np.int64)
     for first, second in pairs:
@@ -58,19 +68,18 @@ def differences_of_groups(
         of_groups = human[0].sum(axis=1) + sizes[0] + sizes[1]
         for name in SCORES:
             alike = sequential_p_value(null[name], float(observed[name][0]), STOP)
-            test = closer(values[first][name] - values[second][name], of_groups, score.confidence, SCORE_BOUNDS[name])
+            values_of_pair = values[first][name] - values[second][name]
+            test = closer(values_of_pair, of_groups, together, score.confidence, SCORE_BOUNDS[name])
             paired = bool((sizes[0] == sizes[1]).all())
             found.append(Difference(name, first, second, *test, test[-1], alike, paired, groups))
     return adjusted(found)
 
 
-def _left_out(human: NDArray[np.integer], own: NDArray[np.integer], scale: float) -> dict[str, NDArray[np.float64]]:
-    """(1 + G, s) scores of all texts and without each group, by score."""
-    tables = []
-    for side in (human, own):
-        by_group = np.moveaxis(side, 1, 0).astype(np.int64)
-        whole = by_group.sum(axis=0, keepdims=True)
-        tables.append(np.concatenate([whole, whole - by_group]))
+def _left_out(
+    human: NDArray[np.integer], own: NDArray[np.integer], together: NDArray[np.intp], scale: float
+) -> dict[str, NDArray[np.float64]]:
+    """(1 + G + pairs, s) scores of all texts, without each group and without pairs of groups, by score."""
+    tables = [without_groups(np.moveaxis(side, 1, 0).astype(np.int64), together) for side in (human, own)]
     at_once = max(1, BINS_AT_ONCE // tables[0][0].size)
     blocks = [
         score_counts(*(table[start : start + at_once] for table in tables), scale=scale)

@@ -101,7 +101,8 @@ def amounts_of(texts: Sequence[str]) -> dict[str, _Amounts]:
     known = text_properties(texts)
     plain = [WORD.findall(text) for text in texts]
     low = [[word.lower() for word in each] for each in plain]
-    texts_with = Counter(word for each in low for word in set(each))
+    distinct = dict(zip(texts, low, strict=True)).values()  # a copy is no other text
+    texts_with = Counter(word for each in distinct for word in set(each))
     stop, tones = stop_words(), valences()
     lengths = _means([[len(each.split()) for each in sentences(text)] for text in texts])
     return {

@@ -6,9 +6,9 @@ texts of a prompt are alike whether or not the other side has the prompt, and a 
 The bootstrap draws units with replacement. A divergence between two finite samples is too large on average, and a
 sample of a sample has that bias twice: the replicates of a plain bootstrap belong to two sources that are farther apart
 than the two that wrote the texts. Near P = Q the spread of a divergence depends on the distance itself, so their
-interval is two to four times too wide there. So each drawn unit changes sides at random with probability t/2, the
-exchange rate t. At t = 0 this is the plain bootstrap; at t = 1 both sides are draws from one source, the null of a
-permutation test. The rate is chosen so that the replicates have the observed divergence on average
+interval is two to four times too wide there. So each drawn unit deals its texts to the two sides at random with
+probability t, the exchange rate. At t = 0 this is the plain bootstrap; at t = 1 both sides are draws from one source,
+the null of a permutation test. The rate is chosen so that the replicates have the observed divergence on average
 (:func:`exchange_rate`). ``benchmarks/calibration.py`` measures the coverage.
 """
 
@@ -126,10 +126,9 @@ class Units:
 
     @cached_property
     def dealt(self) -> _Codes:
-        """Shared units with unequally many texts of both sides: their texts change sides one by one."""
+        """Shared units whose texts are dealt to the two sides: those with texts of both, but for pairs, which swap."""
         of_p, of_q = (side[self.shared] for side in self.sizes)
-        unequal: NDArray[np.bool_] = (of_p != of_q) & (of_p > 0) & (of_q > 0)
-        return np.asarray(self.shared[unequal], dtype=np.int64)
+        return np.asarray(self.shared[(of_p > 0) & (of_q > 0) & (of_p + of_q > 2)], dtype=np.int64)
 
     @property
     def row_width(self) -> int:
@@ -245,11 +244,11 @@ class Draws:
         Rows sum to n and to m if all units of a side have equally many texts, and otherwise do so on average.
         """
         units, (shared, uniform, coin) = self._units, self._shared
-        exchanged, is_dealt = uniform < rate, np.zeros(units.count, dtype=np.bool_)
+        exchanged, of_p, of_q = uniform < rate, *units.sizes
+        is_dealt = np.zeros(units.count, dtype=np.bool_)
         is_dealt[units.dealt] = True
-        alike = np.zeros(units.count, dtype=np.bool_)
-        alike[units.shared] = np.equal(*(side[units.shared] for side in units.sizes))
-        dealt, swapped = exchanged & is_dealt[shared], exchanged & coin & alike[shared]
+        is_pair = (of_p == 1) & (of_q == 1)
+        dealt, swapped = exchanged & is_dealt[shared], exchanged & coin & is_pair[shared]
         kept = self._times(shared, ~dealt & ~swapped)
         moved = self._times(shared, swapped)
         on_p, on_q = (self._times(np.where(uniform < rate, pooled, own)) for own, pooled, uniform in self._alone)
@@ -418,8 +417,10 @@ def draw_slots(
     of_p, of_q = table[:, :of_first], table[:, of_first:]
     same = of_p.shape == of_q.shape
     there = np.stack([of_p.any(axis=1), of_q.any(axis=1)])
-    shared: NDArray[np.bool_] = there.all(axis=0)
-    swaps = np.logical_and(shared, (of_p == of_q).all(axis=1) if same else False)
+    shared = np.asarray(there.all(axis=0))
+    swaps: NDArray[np.bool_] = np.zeros(total, dtype=np.bool_)
+    if same:
+        swaps[shared] = (of_p == of_q).all(axis=1)[shared]
     drawn = np.repeat(slots[np.newaxis], count, axis=0)
     other = np.where(first, slots + of_first, slots - of_first) if same else slots
     moved = np.zeros((count, total), dtype=np.bool_)
