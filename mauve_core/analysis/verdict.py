@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
+import numpy as np
+
 from mauve_core.analysis.closest import SCORE, Ranked, closest_of, score_in_full, sizes_of
 from mauve_core.analysis.format_caution import format_caution
 from mauve_core.analysis.gap_test import LEVEL, GapTest
@@ -19,8 +21,10 @@ from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.precomputed import run_gap_test, run_main_reason, run_preflight
 from mauve_core.analysis.preflight import Preflight
 from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, Sentence, filled, listed, sentence
+from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import significant, with_plain_spaces
 from mauve_core.encoders.catalogue import with_weights
+from mauve_core.numerics.resampling.units import LEAST_UNITS
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison
@@ -32,6 +36,9 @@ from mauve_core.scoring.tables import (
 )
 from mauve_core.scoring.ties import told_apart
 from mauve_core.store import Run
+
+LEAST_TEXTS = 100
+"""Texts a side below which there is no verdict."""
 
 TOO_FEW = "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more."
 
@@ -54,7 +61,7 @@ class Verdict:
     reason : Sentence or None
         A main reason (``mauve_core.analysis.main_reason``).
     leaders : tuple of str
-        Candidates of which each could be the closest, the one with the highest MAUVE first.
+        Candidates of which each could be the closest, the one with the highest MAUVE first; none without a verdict.
     """
 
     subject: Sentence
@@ -130,18 +137,22 @@ def verdict_of(
     gap is often too small to show anything; its reason stands where none of the others has one, or where none is told
     apart.
     """
-    ordered = [standing.candidate for standing in standings(comparison, SCORE)]
+    unsupported, words = _unsupported(comparison), comparison.words
+    ordered = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
+    why_not = sentence("{}", " ".join(unsupported.values())) if unsupported else None
+    if HUMAN in unsupported or not ordered:
+        assert why_not is not None  # noqa: S101 (there is a candidate)
+        return Verdict(_subject(comparison).said_of(words), None, why_not.said_of(words), None, None, ())
     leader, *others = ordered
     tied = [each for each in others if not told_apart(comparison, SCORE, leader.name, each.name)]
     behind = [each for each in others if each not in tied]
-    few = _few(comparison)
+    few = _few(comparison) or why_not
     reason = None if few else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
     leaders = [each.name for each in (leader, *tied)]
     closest = _closest(comparison, ordered, tied, behind, tested(leader.name))
     farthest = None if reason is None else _reason(reason, len(ordered))
     named = [*leaders, *closest.names, *(farthest.names if farthest else ())]
     caution = format_caution(checked, [each.name for each in ordered], named)
-    words = comparison.words
     few, caution, farthest = (each and each.said_of(words) for each in (few, caution, farthest))
     subject = _subject(comparison).said_of(words)
     return Verdict(subject, few, closest.said_of(words), caution, farthest, tuple(leaders))
@@ -164,6 +175,27 @@ def _subject(comparison: Comparison) -> Sentence:
         f"{comparison.human.n:,}",
         f"{paired}; {encoded}",
     )
+
+
+def _unsupported(comparison: Comparison) -> dict[str, str]:
+    """By side, why its texts cannot support a score: too few, too few independent ones, or those of the other side."""
+    found: dict[str, str] = {}
+    contents = {name: np.unique(codes) for name, codes in comparison.contents.items()}
+    for source in comparison.sources:
+        name, who = source.name, "The human side" if source.name == HUMAN else source.name
+        units = np.unique(comparison.units(name)[name]).size
+        if contents and contents[name].size == 1:
+            found[name] = f"All {source.n:,} texts of {who} are equal: they cannot support a score."
+        elif name != HUMAN and contents and np.array_equal(contents[name], contents[HUMAN]):
+            found[name] = f"{who} has the same texts as the human side: there is nothing to compare."
+        elif source.n_scored < LEAST_TEXTS:
+            found[name] = f"{source.n_scored:,} texts ({who}) cannot support a score: {LEAST_TEXTS} are needed."
+        elif units < LEAST_UNITS:
+            found[name] = (
+                f"{source.n:,} texts ({who}) of {units} independent units cannot support a score: {LEAST_UNITS} are "
+                "needed."
+            )
+    return found
 
 
 def _few(comparison: Comparison) -> Sentence | None:

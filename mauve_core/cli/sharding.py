@@ -66,6 +66,7 @@ _NOT_IN_SHARDS = (
     "metadata_field",
     "quoting",
     "generation",
+    "group_field",
 )
 
 
@@ -86,7 +87,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
             metavar="[NAME=]FIELD",
             help=f"field with the {part}, of all sides or of NAME (human or a model's); default: guessed",
         )
-    run.set_defaults(metadata_field=None, quoting=None, generation=None)
+    run.set_defaults(metadata_field=None, quoting=None, generation=None, group_field=None)
     add_encoder_options(run)
     add_score_options(run, with_map=False)
     _add_workers_option(run)

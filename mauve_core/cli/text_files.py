@@ -29,7 +29,7 @@ TEXT_FILE = (
 )
 """What a file of texts may be, for help."""
 
-_PARTS = ("text_field", "prompt_field", "id_field", "quoting", "generation")
+_PARTS = ("text_field", "prompt_field", "id_field", "quoting", "generation", "group_field")
 """Settings of reading that a side has once, as ``TextFile`` calls them."""
 
 
@@ -59,6 +59,13 @@ def add_field_options(
         metavar="[NAME=]N" if per_source else "N",
         help="read one generation alone: a value of the field generation, or a place in each row's list of texts, from "
         "0; default: all",
+    )
+    group.add_argument(
+        "--group-field",
+        action=action,
+        metavar=metavar,
+        help="field whose equal values make texts dependent, such as a document or an author: intervals and tests "
+        "resample its values as wholes; default: the prompt",
     )
 
 

@@ -68,6 +68,7 @@ def read_corpus(
     metadata_fields: Iterable[str] | None = None,
     quoting: Quoting | None = None,
     generation: str | None = None,
+    group_field: str | None = None,
     progress: Progress = silent,
 ) -> Corpus:
     """Read a corpus from a file, or from a folder of text files or images.
@@ -93,6 +94,9 @@ def read_corpus(
     generation : str, optional
         The only generation to read: a value of the field ``generation``, or a place in each row's list of texts, from
         0. Default: all.
+    group_field : str, optional
+        A metadata field whose equal values make texts dependent, such as a document or an author: intervals and tests
+        resample them as wholes. Default: the prompt.
     progress : callable
         Called as ``progress("Reading images", images done, images)``; texts take seconds and report nothing.
 
@@ -122,7 +126,8 @@ def read_corpus(
         "generation": generation,
     }
     named = {field: value for field, value in fields.items() if value is not None}
-    return kind_at(path, text_field).read(path, name=name, fields=named, progress=progress)
+    corpus = kind_at(path, text_field).read(path, name=name, fields=named, progress=progress)
+    return corpus if group_field is None else corpus.grouped_by(group_field)
 
 
 def read_texts(path: str | Path, *, name: str | None = None, quoting: Quoting | None = None, **fields: Any) -> Corpus:

@@ -154,6 +154,15 @@ class Corpus:
         """Return what is counted of all texts, also those that were not drawn."""
         return self.whole or Whole(len(self), len(self) - len(set(self.contents)))
 
+    def grouped_by(self, field: str) -> Corpus:
+        """Return the corpus with that metadata field as ``group``; InputError if there is none."""
+        if field not in self.metadata:
+            raise InputError(
+                f"{self.name} has no metadata field {field!r} to group texts by",
+                allowed=listing([*map(str, self.metadata.columns)]) or "none: the file has no such fields",
+            )
+        return replace(self, group=field)
+
     def label(self, index: int) -> str:
         """Return what a message calls a text: "line 7 (id b)", by as much as is known of it."""
         if self.places is None:

@@ -46,6 +46,8 @@ class TextFile:
         As for :func:`mauve_core.corpus.read_corpus`.
     generation : str or None
         The only generation to read; None reads all.
+    group_field : str or None
+        The metadata field whose equal values make texts dependent; None: the prompt.
     """
 
     path: FilePath
@@ -58,6 +60,7 @@ class TextFile:
     source: str | None = None
     quoting: Quoting | None = None
     generation: str | None = None
+    group_field: str | None = None
 
     def __post_init__(self) -> None:
         if (self.by is None) != (self.source is None):
@@ -82,7 +85,10 @@ class TextFile:
         sources, so that each is read once. If the file has a field of reference texts beside one of a model,
         ``reference`` says which is read; None refuses both.
         """
-        tables = {} if tables is None else tables
+        corpus = self._read(name, {} if tables is None else tables, progress, reference)
+        return corpus if self.group_field is None else corpus.grouped_by(self.group_field)
+
+    def _read(self, name: str, tables: Tables, progress: Progress, reference: bool | None) -> Corpus:
         how: dict[str, Any] = {
             "prompt_field": self.prompt_field,
             "id_field": self.id_field,

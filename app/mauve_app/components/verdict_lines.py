@@ -44,7 +44,11 @@ def show_rest(run: Run) -> None:
     rest = in_sentences(found.closest)[1:]
     if rest:
         ranked = len(run.comparison.candidates) > 1
-        first = f"{_name(found.leaders[0])} has the highest MAUVE at the run's own settings. " if ranked else ""
+        first = (
+            f"{_name(found.leaders[0])} has the highest MAUVE at the run's own settings. "
+            if ranked and found.leaders
+            else ""
+        )
         st.caption(f"{first}{_written(rest)}")
 
 
