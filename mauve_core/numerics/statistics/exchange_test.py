@@ -136,7 +136,7 @@ def _of_units(shared: _Kinds, sizes: NDArray[np.int64], having: NDArray[np.int64
         first
         * (all_units - first)
         * (all_units - 2 * first)
-        / ((all_units - 1) * (all_units - 2))
+        / ((all_units - 1) * max(1, all_units - 2))
         * float((centred**3).mean())
     )
     if shared:

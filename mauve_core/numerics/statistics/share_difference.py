@@ -15,10 +15,10 @@ def share_difference(
 ) -> tuple[float, float]:
     """Interval of the difference of two samples' shares.
 
-    Newcombe's hybrid of Wilson's intervals, for paired samples where units have texts of both (Statistics in Medicine
-    17, 1998, 2635-2650, method 10). Texts of a unit are not independent: a sample of n texts counts as n / e, e the
-    ratio of its cluster-robust variance to the binomial one, at least 1; and the correlation of the two shares is that
-    of the sums over units.
+    Newcombe's hybrid of Wilson's intervals (Statistics in Medicine 17, 1998, 873-890, method 10), with the correlation
+    of the two shares for paired samples (2635-2650, method 8). Texts of a unit are not independent: a sample of n texts
+    counts as n / e, e the ratio of its cluster-robust variance to the binomial one, at least 1; and the correlation is
+    that of the sums over units.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def share_difference(
         n, share = int(side.sum()), float(has[side].mean())
         sum_of_unit = np.bincount(codes[side], weights=has[side] - share, minlength=count) / n
         filled = int((np.bincount(codes[side], minlength=count) > 0).sum())
-        variance, binomial = float((sum_of_unit**2).sum()) * filled / max(1, filled - 1), share * (1 - share) / n
+        variance, binomial = float((sum_of_unit**2).sum()) * filled / max(1, filled - 1), share * (1 - share) / max(1, n - 1)
         effect = max(1.0, variance / binomial) if binomial else n / filled
         ends.append(_wilson(share, n / effect, confidence))
         sums.append(sum_of_unit)
