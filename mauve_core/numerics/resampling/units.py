@@ -136,7 +136,7 @@ class Units:
 
     @property
     def even(self) -> bool:
-        """Whether all shared units have equal numbers of texts, and all others: all resamples have as many texts then."""
+        """Whether all shared units are alike in size, and so are all others: resamples then have equally many texts."""
         sizes, alone = np.stack(self.sizes, axis=1), np.concatenate([self.p_alone, self.q_alone])
         return max(len(np.unique(each, axis=0)) for each in (sizes[self.shared], sizes[alone].sum(axis=1))) <= 1
 
@@ -453,9 +453,7 @@ def draw_slots(
     return drawn
 
 
-def _dealt_wholes(
-    sizes: NDArray[np.int64], is_p: NDArray[np.bool_], uniform: NDArray[np.float64]
-) -> NDArray[np.bool_]:
+def _dealt_wholes(sizes: NDArray[np.int64], is_p: NDArray[np.bool_], uniform: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(count, units) which units go to P."""
     order = uniform.argsort(axis=1)
     ordered = sizes[order]
@@ -492,9 +490,7 @@ def expected_share(of_first: NDArray[np.bool_], units: ArrayLike) -> NDArray[np.
     return np.asarray(share[codes])
 
 
-def _within(
-    slots: NDArray[np.int32], codes: NDArray[np.int64], uniform: NDArray[np.float64]
-) -> NDArray[np.int32]:
+def _within(slots: NDArray[np.int32], codes: NDArray[np.int64], uniform: NDArray[np.float64]) -> NDArray[np.int32]:
     """(count, N) random orders of ``slots`` among texts of equal codes."""
     # Dividing by 2 keeps every key below the next code after rounding.
     order = np.argsort(codes + uniform / 2, axis=1)
