@@ -65,7 +65,7 @@ def test_every_arrangement_has_a_p_value(texts):
 
 
 def documents(seed: int, most: int, count: int = 80) -> tuple[np.ndarray, np.ndarray]:
-    """Documents of one to ``most`` texts each, the first half P's; a fifth of the texts have a property, by document."""
+    """Documents of one to ``most`` texts, the first half P's; a fifth of the texts have a property, by document."""
     rng = np.random.default_rng(seed)
     units = np.repeat(np.arange(count), rng.integers(1, most + 1, count))
     return units, rng.random(units.size) < rng.beta(0.5, 2, count)[units]
@@ -98,6 +98,12 @@ def test_a_property_of_few_documents_is_that_of_documents():
     has = np.isin(units, [0, 1, 2, 3]) & (np.arange(60) % 3 > 0)
     expected = fisher_exact([[4, 6], [0, 10]]).pvalue
     assert exchange_test(has, units < 10, units)[0] == pytest.approx(expected)
+    # A unit of both sides that has it everywhere, or pairs that tell as much, leave few what they are.
+    of_p, with_pair = np.append(units < 10, [True, False]), np.append(units, [20, 20])
+    assert exchange_test(np.append(has, [True, True]), of_p, with_pair)[0] == pytest.approx(expected)
+    has, of_p = np.append(np.zeros(60), np.tile([True, False], 5)), np.append(units < 10, np.tile([True, False], 5))
+    found = exchange_test(has, of_p, np.append(units, np.repeat(np.arange(30, 35), 2)))[0]
+    assert found == pytest.approx(2 / 2**5)
 
 
 def test_one_unit_of_unequal_sides_is_fishers_test():
