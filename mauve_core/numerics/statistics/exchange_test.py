@@ -69,6 +69,8 @@ def exchange_test(has: ArrayLike, of_p: ArrayLike, units: ArrayLike) -> NDArray[
     in_units = bool(((own + other)[alone] > 1).any() and (own[alone] > 0).any() and (other[alone] > 0).any())
     found = np.empty(len(table))
     for index, row in enumerate(table):
+        if in_units and row.mean() > 1 / 2:  # the same test, and few units may be without the property
+            row = ~row
         of_own, of_other = (np.bincount(codes[row & side], minlength=count) for side in (sides, ~sides))
         shared = Counter(zip(*(each[~alone].tolist() for each in (own, other, of_own, of_other)), strict=True))
         if in_units:
