@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
-from mauve_core.numerics.resampling.exchange import Draws
+from mauve_core.numerics.resampling.units import Draws
 from mauve_core.scoring.estimates import two_sides
 from mauve_core.scoring.replicates import CountSamples
 from mauve_core.scoring.result import Comparison, Partition, PartitionKind
@@ -19,7 +19,7 @@ def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> d
         name, parts = candidate.name, comparison.joint if kind == "joint" else candidate.partitions
         texts = [np.stack([part.counts(side) for part in parts]) for side in (HUMAN, name)]
         sides, resamples = two_sides(comparison, kind, name), comparison.config.score.bootstrap
-        draws = Draws(sides.groups, resamples, np.random.default_rng(sides.seed))
+        draws = Draws(sides.units, resamples, np.random.default_rng(sides.seed))
         drawn = [counted(parts, name, weights) for weights in draws.weights(sides.exchange_rate(resamples))]
         found[name] = CountSamples(*texts, *drawn)
     return found

@@ -292,7 +292,7 @@ def _change(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> _
         member = csr_array((extra[columns], (bins, columns)), shape=(seeds.size, texts.size))
         before.append(prepared.counts[source][:, seeds, clusters])
         after.append(np.maximum(before[-1] + (member @ moved).T, 0.0))  # rounding must not leave a negative count
-        totals.append(len(draws) + extra @ moved)
+        totals.append(draws.sum(axis=0) + extra @ moved)
     belongs = (seeds == np.arange(len(partitions))[:, None]).astype(np.float64)
     bins_changed = Bins((before[0], before[1]), (after[0], after[1]), belongs)
     return _Change(np.array(usual), (totals[0], totals[1]), bins_changed)

@@ -17,6 +17,9 @@ from mauve_core.scoring.result import Partition
 COUNT_BYTES = 2**27
 """Memory of the resamples' histograms that are held at once."""
 
+PAIR_NUMBERS = 52
+"""Numbers taken for every pair of counts; where resamples have unequally many texts, hardly two bins share a pair."""
+
 
 @dataclass(frozen=True)
 class CountSamples:
@@ -102,6 +105,7 @@ def count_blocks(sides: TwoSides, score: ScoreConfig) -> Iterator[CountSamples]:
     """Yield the counts of one candidate in blocks of resamples, so that memory does not grow with their number."""
     p, q = sides.counts()
     rate = sides.exchange_rate(score.bootstrap)
-    most = max(1, COUNT_BYTES // (8 * (p.size + q.size)))
+    numbers = 2 if sides.units.even else PAIR_NUMBERS
+    most = max(1, COUNT_BYTES // (8 * numbers * p.size))
     for draws in sides.draws(score.bootstrap, most):
         yield CountSamples(p, q, *sides.resampled(draws, rate))

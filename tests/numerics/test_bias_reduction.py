@@ -12,7 +12,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, mauve, trapezoid_area
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.resampling.bias_reduction import bias_reduced, corrected
-from mauve_core.numerics.resampling.exchange import draw_blocks, prompt_groups, separate_prompts
+from mauve_core.numerics.resampling.units import Units, draw_blocks, each_alone, units_of
 
 P = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3])
 Q = np.array([0, 1, 1, 1, 2, 3, 3, 3])
@@ -32,13 +32,17 @@ def shares(labels: list[int], times: list[int], k: int) -> list[float]:
     return found
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_errors_are_those_of_a_plain_bootstrap_with_the_same_draws(shared: bool) -> None:
-    groups = separate_prompts(P.size, Q.size)
-    if shared:
-        groups = prompt_groups(np.arange(P.size), np.arange(Q.size))
-    found = bias_reduced(P, Q, 4, groups, seed=SeedSequence(3), replicates=7)
-    (draws,) = draw_blocks(groups, 7, np.random.default_rng(SeedSequence(3)))
+@pytest.mark.parametrize(
+    "units",
+    [
+        each_alone(P.size, Q.size),
+        units_of(np.arange(P.size), np.arange(Q.size)),
+        units_of(np.repeat(np.arange(4), [1, 2, 3, 4]), np.repeat([8, 0, 9], [1, 2, 5])),  # resamples differ in size
+    ],
+)
+def test_errors_are_those_of_a_plain_bootstrap_with_the_same_draws(units: Units) -> None:
+    found = bias_reduced(P, Q, 4, units, seed=SeedSequence(3), replicates=7)
+    (draws,) = draw_blocks(units, 7, np.random.default_rng(SeedSequence(3)))
     weights = draws.weights(0.0)
     histograms = [
         (shares(P.tolist(), on_p[: P.size].tolist(), 4), shares(Q.tolist(), on_q[P.size :].tolist(), 4))
@@ -76,7 +80,7 @@ def test_samples_of_one_source_are_nearer_to_equal_than_plain_ones_on_average() 
     plain, reduced = [], []
     for seed in range(10):
         p, q = rng.integers(20, size=(2, 200))
-        found = bias_reduced(p, q, 20, separate_prompts(200, 200), seed=SeedSequence(seed))
+        found = bias_reduced(p, q, 20, each_alone(200, 200), seed=SeedSequence(seed))
         reduced.append(float(trapezoid_area(*found.frontier.curve())))
         plain.append(float(mauve(*(np.bincount(side, minlength=20) / 200 for side in (p, q)))))
     assert np.mean(plain) < 0.98
@@ -85,14 +89,14 @@ def test_samples_of_one_source_are_nearer_to_equal_than_plain_ones_on_average() 
 
 def test_the_seed_decides_the_draws() -> None:
     one, again, other = (
-        bias_reduced(P, Q, 4, separate_prompts(P.size, Q.size), seed=SeedSequence(seed)) for seed in (1, 1, 2)
+        bias_reduced(P, Q, 4, each_alone(P.size, Q.size), seed=SeedSequence(seed)) for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(one.frontier.type_1, again.frontier.type_1)
     assert (one.frontier.type_1 != other.frontier.type_1).any()
 
 
 def test_unusable_input_is_refused() -> None:
-    groups = separate_prompts(P.size, Q.size)
+    units = each_alone(P.size, Q.size)
     for arguments, replicates in (((P, Q, 3), 5), ((P[1:], Q, 4), 5), ((P, Q, 4), 0)):
         with pytest.raises(InputError):
-            bias_reduced(*arguments, groups, seed=SeedSequence(0), replicates=replicates)
+            bias_reduced(*arguments, units, seed=SeedSequence(0), replicates=replicates)

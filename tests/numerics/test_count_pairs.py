@@ -18,13 +18,25 @@ def drawn(seed: int, k: int, n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.multinomial(n, np.full(k, 1 / k), size=(3, 2)), rng.multinomial(m, np.full(k, 1 / k), size=(3, 2))
 
 
-@given(st.integers(0, 99), st.integers(1, 9), st.integers(1, 400), st.integers(1, 30), st.sampled_from([0.0, 0.5, 1.0]))
-def test_sums_are_those_bin_by_bin(seed: int, k: int, n: int, m: int, added: float) -> None:
+@given(
+    st.integers(0, 99),
+    st.integers(1, 9),
+    st.integers(1, 400),
+    st.integers(1, 30),
+    st.sampled_from([0.0, 0.5, 1.0]),
+    st.booleans(),
+)
+def test_sums_are_those_bin_by_bin(seed: int, k: int, n: int, m: int, added: float, uneven: bool) -> None:
     p_counts, q_counts = drawn(seed, k, n, m)
+    if uneven:
+        p_counts[0, 0] *= 2
+        q_counts[1:] += 1
     pairs = count_pairs(p_counts, q_counts)
     p, q = pairs.probabilities(added)
     found = pairs.sums(np.column_stack([p * p + q, p - 3 * q]))
-    left, right = (p_counts + added) / (n + added * k), (q_counts + added) / (m + added * k)
+    left, right = (
+        (counts + added) / (counts.sum(axis=-1, keepdims=True) + added * k) for counts in (p_counts, q_counts)
+    )
     expected = np.stack([(left * left + right).sum(axis=-1), (left - 3 * right).sum(axis=-1)], axis=-1)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)  # sums of at most nine terms below 4
 

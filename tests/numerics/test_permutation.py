@@ -1,4 +1,4 @@
-"""Permutation tests and ceilings: enumeration, level, power, pairs that stay pairs, and slow twins."""
+"""Permutation tests and ceilings: enumeration, level, power, units that stay whole, and slow twins."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from mauve_core.base.errors import InputError
@@ -46,11 +44,11 @@ class TestAgainstEnumeration:
         p, q = np.array([0.3, 1.1, -0.4, 0.9, 0.5]), np.array([0.6, 1.0, 0.4, 1.9, 0.7])
         results = [np.mean(np.array(signs) * (q - p)) for signs in product([1, -1], repeat=5)]
         exact = np.mean(np.array(results) >= results[0] - 1e-12)
-        # Q's texts in another order than P's: prompts tell which belong together.
+        # Q's texts in another order than P's: units tell which belong together.
         order = [3, 0, 4, 1, 2]
-        prompts = [f"prompt {i}" for i in [*range(5), *order]]
         values = np.concatenate([p, q[order]])
-        found = permutation_test(difference_of_means(values), 5, 5, permutations=20_000, seed=0, blocks=prompts)
+        units = [*range(5), *order]
+        found = permutation_test(difference_of_means(values), 5, 5, permutations=20_000, seed=0, units=units)
         assert found.p_value == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4)
         assert set(np.round(found.null, 9)) == set(np.round(results, 9))
         assert found.notes == ()
@@ -92,13 +90,13 @@ class TestLevelAndPower:
             rng = np.random.default_rng(seed)
             prompts = 5 * rng.normal(size=30)
             p, q = prompts + rng.normal(size=30), prompts + rng.normal(size=30)
-            blocks = np.tile(np.arange(30), 2)
+            units = np.tile(np.arange(30), 2)
             settings = {"permutations": 99, "seed": seed}
-            level.append(permutation_test(difference_of_means([*p, *q]), 30, 30, blocks=blocks, **settings).p_value)
+            level.append(permutation_test(difference_of_means([*p, *q]), 30, 30, units=units, **settings).p_value)
             if seed < 60:
                 shifted = difference_of_means([*p, *(q + 1)])
                 found.append(
-                    [permutation_test(shifted, 30, 30, blocks=ids, **settings).p_value for ids in (blocks, None)]
+                    [permutation_test(shifted, 30, 30, units=ids, **settings).p_value for ids in (units, None)]
                 )
         groups = np.bincount(np.ceil(np.array(level) * 10 - 1e-9).astype(int) - 1, minlength=10)
         assert chisquare(groups).pvalue > 1e-3
@@ -143,24 +141,13 @@ class TestTies:
 
 
 class TestDraws:
-    @given(st.lists(st.integers(0, 3), min_size=2, max_size=12), st.integers(0, 1000))
-    def test_a_draw_keeps_what_a_block_has(self, codes, seed):
-        codes = np.array(codes)
-        rng = np.random.default_rng(seed)
-        sides = rng.random(len(codes)) < 0.5
-        drawn = draw_sides(sides, codes, 5, rng)
-        for row in drawn:
-            np.testing.assert_array_equal(
-                np.bincount(codes, weights=row, minlength=4), np.bincount(codes, weights=sides, minlength=4)
-            )
-
     def test_all_arrangements_are_equally_likely(self):
-        codes = np.array([0, 1, 0, 1, 1])
-        sides = np.array([True, True, False, False, False])
-        drawn = draw_sides(sides, codes, 6000, np.random.default_rng(0))
+        codes = np.array([0, 1, 0, 1, 1, 2, 2, 3, 3])
+        sides = np.array([True, True, False, False, False, True, True, False, False])
+        drawn = draw_sides(sides, codes, 12_000, np.random.default_rng(0))
         _, counts = np.unique(drawn, axis=0, return_counts=True)
-        # Two places of the one in the first block, three in the second.
-        assert counts.size == 6
+        # The first unit swaps, the one of the second has three places, and the two others are dealt as wholes.
+        assert counts.size == 2 * 3 * 2
         assert chisquare(counts).pvalue > 1e-3
 
     def test_splits_are_disjoint_and_equally_likely(self):
@@ -175,10 +162,10 @@ class TestDraws:
     def test_portions_do_not_change_a_result(self, monkeypatch):
         labels = np.random.default_rng(0).integers(0, 4, size=30)
         statistic = histogram_statistic(labels, 4, frontier_integral)
-        blocks = np.tile(np.arange(15), 2)
+        units = np.concatenate([np.arange(15), np.arange(5), np.arange(5) // 2, np.arange(20, 25)])
 
         def results():
-            return permutation_test(statistic, 15, 15, permutations=50, seed=3, blocks=blocks).null
+            return permutation_test(statistic, 15, 15, permutations=50, seed=3, units=units).null
 
         whole = results()
         monkeypatch.setattr(permutation, "_ENTRIES", 7 * 30)
@@ -194,33 +181,41 @@ class TestDraws:
         assert not np.array_equal(once.null, other.null)
 
 
-class TestBlocks:
-    def test_prompts_of_one_side_never_move_and_are_told(self):
-        blocks = ["a", "b", "c", "a", "d", "d"]
+class TestUnits:
+    def test_units_without_counterparts_never_move_and_are_told(self):
+        units = [0, 1, 2, 0, 1, 1]
         seen = []
 
         def watch(first, second):
             seen.extend(first)
             return np.zeros(len(first))
 
-        found = permutation_test(watch, 3, 3, permutations=50, seed=0, blocks=blocks)
+        found = permutation_test(watch, 3, 3, permutations=50, seed=0, units=units)
         rows = np.array(seen)
-        assert rows[:, [1, 2]].all()
-        assert not rows[:, [4, 5]].any()
+        assert rows[:, 2].all()
         assert 0 < rows[:, 0].mean() < 1
         assert (rows[:, 0] ^ rows[:, 3]).all()
-        assert found.notes == (
-            "2 texts of P and 2 of Q have prompts without a text of the other side, so they never change sides",
-        )
+        assert (rows[:, [1, 4, 5]].sum(axis=1) == 1).all()
+        told = "1 texts of P and 0 of Q have no counterpart on the other side, so they never change sides"
+        assert found.notes == (told,)
 
-    def test_sides_without_a_common_prompt_are_refused(self):
-        with pytest.raises(InputError, match="No prompt has texts of both sides"):
-            permutation_test(difference_of_means(range(4)), 2, 2, seed=0, blocks=[0, 1, 2, 3])
+    def test_the_p_value_of_documents_tends_to_that_of_all_ways_to_deal_them(self):
+        values = np.array([0.3, 1.1, -0.4, 0.9, 2.0, 1.7, 0.2])[np.repeat(np.arange(7), 2)]
+        results = []
+        for chosen in combinations(range(7), 3):
+            first = np.isin(np.repeat(np.arange(7), 2), chosen)
+            results.append(values[~first].mean() - values[first].mean())
+        exact = np.mean(np.array(results) >= results[0] - 1e-12)
+        units = np.repeat(np.arange(7), 2)
+        found = permutation_test(difference_of_means(values), 6, 8, permutations=20_000, seed=0, units=units)
+        assert found.p_value == pytest.approx(exact, abs=5 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4)
+        assert set(np.round(found.null, 9)) == set(np.round(results, 9))
+        assert found.notes == ()
 
-    @pytest.mark.parametrize("blocks", [[0, 0, 0], [[0, 0], [0, 0]], [0.0, 0.0, 1.0, 1.0], [None] * 4])
-    def test_blocks_that_are_none_are_refused(self, blocks):
-        with pytest.raises(InputError, match="Blocks are not usable"):
-            permutation_test(difference_of_means(range(4)), 2, 2, seed=0, blocks=blocks)
+    @pytest.mark.parametrize("units", [[0, 0, 0], [[0, 0], [0, 0]], [0.0, 0.0, 1.0, 1.0], ["a"] * 4])
+    def test_units_that_are_none_are_refused(self, units):
+        with pytest.raises(InputError, match="Units are not usable"):
+            permutation_test(difference_of_means(range(4)), 2, 2, seed=0, units=units)
 
 
 class TestStatistics:

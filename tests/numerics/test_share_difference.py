@@ -1,13 +1,42 @@
-"""Newcombe's interval against his published examples, and its coverage."""
+"""Newcombe's intervals against his published examples and plain twins, their coverage, and their word with a test."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, binomtest
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
+
+Counts = tuple[int, int, int, int]
+
+
+def single(counts: Counts, confidence: float = 0.95, p: float | None = None) -> tuple[float, float]:
+    """Of ``counts[0]`` successes among ``counts[1]`` texts and ``counts[2]`` among ``counts[3]``, each a unit."""
+    one, n, other, m = counts
+    has = np.repeat([True, False, True, False], [one, n - one, other, m - other])
+    return share_difference(has, np.arange(n + m) < n, np.arange(n + m), confidence, p)
+
+
+def paired(cells: Counts, copies: int = 1) -> tuple[float, float]:
+    """Of pairs in which both have it, the first alone, the second alone, and neither; every text so often."""
+    has = np.tile(np.repeat([[True, True, False, False], [True, False, True, False]], cells, axis=1), copies)
+    first, units = np.repeat([True, False], has.shape[1]), np.tile(np.arange(sum(cells)), 2 * copies)
+    return share_difference(has.ravel(), first, units, 0.95)
+
+
+def newcombe(one: float, n: float, other: float, m: float, phi: float = 0.0) -> tuple[float, float]:
+    """The interval by its formula, with Wilson's intervals by SciPy."""
+    p, q = one / n, other / m
+    (low, high), (q_low, q_high) = (
+        binomtest(count, size).proportion_ci(0.95, "wilson") for count, size in ((one, n), (other, m))
+    )
+    down = (p - low) ** 2 - 2 * phi * (p - low) * (q_high - q) + (q_high - q) ** 2
+    up = (high - p) ** 2 - 2 * phi * (high - p) * (q - q_low) + (q - q_low) ** 2
+    return p - q - down**0.5, p - q + up**0.5
 
 
 @pytest.mark.parametrize(
@@ -19,9 +48,35 @@ from mauve_core.numerics.statistics.share_difference import share_difference, st
         ((0, 10, 0, 20), (-0.1611, 0.2775)),
     ],
 )
-def test_it_is_that_of_the_paper(counts, expected):
-    """Newcombe 1998, table II, method 10."""
-    assert share_difference(*counts, 0.95) == pytest.approx(expected, abs=6e-5)
+def test_of_single_texts_it_is_that_of_the_paper(counts, expected):
+    """Newcombe 1998, 873-890, table II, method 10."""
+    assert single(counts) == pytest.approx(expected, abs=6e-5)
+    assert single(counts) == pytest.approx(newcombe(*counts))
+
+
+@given(st.tuples(*[st.integers(0, 20)] * 4).filter(any))
+def test_of_pairs_it_is_that_of_the_paper_on_them(cells):
+    """Newcombe 1998, 2635-2650, method 10; pairs that all agree leave doubt all the same."""
+    both, first, second, neither = cells
+    n, determinant = sum(cells), both * neither - first * second
+    product = (both + first) * (second + neither) * (both + second) * (first + neither)
+    less = max(0.0, determinant - n / 2) if determinant > 0 else determinant
+    expected = newcombe(both + first, n, both + second, n, less / product**0.5 if product else 0.0)
+    assert paired(cells) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_published_pair_of_numbers():
+    assert paired((36, 12, 2, 0)) == pytest.approx((0.0569, 0.3404), abs=6e-5)
+
+
+def test_copies_of_texts_say_nothing_new():
+    cells = (12, 9, 4, 15)
+    low, high = paired(cells, copies=5)
+    once = paired(cells)
+    assert (low, high) == pytest.approx(once, abs=0.02)  # n - 1 in place of n in the robust variance
+    few = np.repeat(np.arange(12) < 5, 10), np.arange(120) < 60, np.repeat(np.arange(12), 10)
+    assert share_difference(*few, 0.95) == pytest.approx(single((5, 6, 0, 6)), abs=0.1)
+    assert np.diff(share_difference(*few[:2], np.arange(120), 0.95)) < 0.5 * np.diff(share_difference(*few, 0.95))
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.1, 0.1), (0.5, 0.3), (0.02, 0.4)])
@@ -30,15 +85,33 @@ def test_it_covers_the_difference(p, q):
     chances = np.outer(binom.pmf(counts, n, p), binom.pmf(counts, n, q))
     covered = 0.0
     for first, second in np.argwhere(chances > 1e-6).tolist():
-        low, high = share_difference(first, n, second, n, 0.9)
+        low, high = single((first, n, second, n), 0.9)
         covered += (low <= p - q <= high) * chances[first, second]
     assert 0.87 < covered < 0.98
 
 
-@pytest.mark.parametrize("counts", [(1, 0, 0, 4), (5, 4, 0, 4), (0, 3, -1, 4)])
-def test_counts_that_cannot_be_are_refused(counts):
-    with pytest.raises(InputError, match="counts are not usable"):
-        share_difference(*counts, 0.95)
+def test_it_covers_the_difference_of_documents():
+    rng, covered = np.random.default_rng(0), 0
+    for _ in range(400):
+        units = np.repeat(np.arange(80), rng.integers(2, 7, 80))
+        has = rng.random(units.size) < rng.beta(0.4, 0.6, 80)[units]
+        low, high = share_difference(has, units < 40, units, 0.9)
+        covered += low <= 0 <= high
+    assert 342 <= covered <= 385  # 360 expected; three standard deviations are 18
+
+
+@pytest.mark.parametrize("p", [0.04, 0.06])
+@pytest.mark.parametrize("counts", [(9, 10, 3, 10), (5, 10, 4, 10), (4, 10, 5, 10), (3, 10, 9, 10)])
+def test_it_agrees_with_the_test_about_none(counts, p):
+    low, high = single(counts, p=p)
+    assert (low <= 0 <= high) == (p > 0.05)
+    assert low <= counts[0] / counts[1] - counts[2] / counts[3] <= high
+    assert single(counts, p=p) == pytest.approx(single(counts), abs=0.5)
+
+
+def test_a_sample_without_a_case_is_refused():
+    with pytest.raises(InputError, match="A sample has no case"):
+        share_difference([True, False], [True, True], [0, 1], 0.95)
 
 
 def test_in_strata_it_is_the_weighted_mean_of_their_differences():
@@ -57,7 +130,7 @@ def test_one_stratum_is_like_the_plain_difference():
     rng = np.random.default_rng(0)
     has, first = rng.random(600) < 0.4, np.arange(600) < 250
     found = stratified_difference(has, first, np.zeros(600), 0.95)
-    plain = share_difference(int(has[first].sum()), 250, int(has[~first].sum()), 350, 0.95)
+    plain = share_difference(has, first, np.arange(600), 0.95)
     assert found[1:] == pytest.approx(plain, abs=0.01)
 
 

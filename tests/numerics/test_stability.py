@@ -95,8 +95,8 @@ class TestStatistics:
         for c, text in product(range(3), range(2 * n)):
             mates = [(other[labels[0] == c] == other[text]).mean() / (other == other[text]).mean() for other in labels]
             kernel[c, text] = np.mean(mates)
-        blocks = np.tile(np.arange(n), 2) if paired else None
-        found = cluster_stability(labels, n, blocks=blocks, seed=0)
+        units = np.tile(np.arange(n), 2) if paired else None
+        found = cluster_stability(labels, n, units=units, seed=0)
         left = rng.integers(0, n, size=(20_000, n))
         right = left if paired else rng.integers(0, n, size=(20_000, n))
         again = kernel[:, :n][:, left].mean(axis=2) - kernel[:, n:][:, right].mean(axis=2)
@@ -154,22 +154,29 @@ class TestPValues:
     def test_all_exchanges_within_pairs(self):
         labels = random_labels(4, 12, (3, 2, 3))
         everything = [np.array([i + 6 * flip for i, flip in enumerate(flips)]) for flips in product((0, 1), repeat=6)]
-        found = cluster_stability(labels, 6, blocks=np.tile(np.arange(6), 2), permutations=self.DRAWS, seed=0)
+        found = cluster_stability(labels, 6, units=np.tile(np.arange(6), 2), permutations=self.DRAWS, seed=0)
         np.testing.assert_allclose(found.p, exact_p(labels, 6, everything), atol=self.NEAR)
 
-    def test_all_exchanges_within_larger_prompts(self):
+    def test_all_exchanges_within_larger_units(self):
         labels = random_labels(5, 9, (3, 2, 3))
-        # Texts 0 to 3 are P's. Prompt "a" has 2 of P and 1 of Q, "b" 1 and 2, "c" 1 and 1, and one text of Q is alone.
-        blocks = np.array(["a", "a", "b", "c", "a", "b", "b", "c", "d"])
+        # Texts 0 to 3 are P's. Unit 0 has 2 of P and 1 of Q, 1 has 1 and 2, 2 has 1 and 1, and one text of Q is alone.
+        units = np.array([0, 0, 1, 2, 0, 1, 1, 2, 3])
         everything = [
             np.array([*first, second, third])
             for first in combinations((0, 1, 4), 2)
             for second in (2, 5, 6)
             for third in (3, 7)
         ]
-        found = cluster_stability(labels, 4, blocks=blocks, permutations=self.DRAWS, seed=0)
+        found = cluster_stability(labels, 4, units=units, permutations=self.DRAWS, seed=0)
         np.testing.assert_allclose(found.p, exact_p(labels, 4, everything), atol=self.NEAR)
         assert "never change sides" in found.notes[0]
+
+    def test_all_ways_to_deal_documents(self):
+        labels = [np.concatenate([row, row[::-1]]) for row in random_labels(5, 6, (3, 2, 3))]
+        units = np.repeat(np.arange(6), 2)
+        everything = [np.flatnonzero(np.isin(units, chosen)) for chosen in combinations(range(6), 3)]
+        found = cluster_stability(labels, 6, units=units, permutations=self.DRAWS, seed=0)
+        np.testing.assert_allclose(found.p, exact_p(labels, 6, everything), atol=self.NEAR)
 
     def test_one_partition_is_fishers_test_where_it_is_symmetric(self):
         # With as many texts on both sides the two-sided exact test of a table orders tables as |T| does.
@@ -219,10 +226,10 @@ class TestPValues:
 
     def test_portions_do_not_matter(self, monkeypatch):
         labels = random_labels(8)
-        whole = cluster_stability(labels, 12, seed=0, blocks=np.tile(np.arange(12), 2)).p
+        whole = cluster_stability(labels, 12, seed=0, units=np.tile(np.arange(12), 2)).p
         monkeypatch.setattr("mauve_core.numerics.resampling.stability._ENTRIES", 24 * 7)
-        parts = cluster_stability(labels, 12, seed=0, blocks=np.tile(np.arange(12), 2)).p
-        np.testing.assert_allclose(parts, whole, atol=2 * 5 * 0.5 / np.sqrt(MIN_PERMUTATIONS))
+        parts = cluster_stability(labels, 12, seed=0, units=np.tile(np.arange(12), 2)).p
+        np.testing.assert_array_equal(parts, whole)
 
 
 COMPONENTS, DIMENSION = 15, 6
@@ -288,12 +295,12 @@ class TestCalibration:
             rows = partitions(np.concatenate([x, y]), (10, 10, 10), fit)
             pairs = np.tile(np.arange(300), 2)
             shares.append(
-                [(cluster_stability(rows, 300, blocks=each, seed=fit).p <= 0.2).mean() for each in (pairs, None)]
+                [(cluster_stability(rows, 300, units=each, seed=fit).p <= 0.2).mean() for each in (pairs, None)]
             )
-        blocked, free = np.mean(shares, axis=0)
+        paired, free = np.mean(shares, axis=0)
         error = np.std(shares, axis=0, ddof=1) / np.sqrt(len(shares))
-        assert abs(blocked - 0.2) <= 4 * error[0]
-        assert free < 0.2 - 4 * error[1]  # without blocks the test is blind to what pairs tell
+        assert abs(paired - 0.2) <= 4 * error[0]
+        assert free < 0.2 - 4 * error[1]  # without units the test is blind to what pairs tell
 
     @pytest.mark.parametrize(
         ("factor", "texts", "repeats"),

@@ -27,8 +27,8 @@ class CountPairs:
     ----------
     p, q : (u,) int64 arrays
         The pairs.
-    n, m : int
-        Total count of each histogram of either side.
+    n, m : (u,) int64 arrays
+        Total counts of the histograms that have the pair: histograms of unequal totals share no pair.
     k : int
     shape : tuple of int
         Shape of the array of histograms, without its last axis.
@@ -38,8 +38,8 @@ class CountPairs:
 
     p: NDArray[np.int64]
     q: NDArray[np.int64]
-    n: int
-    m: int
+    n: NDArray[np.int64]
+    m: NDArray[np.int64]
     k: int
     shape: tuple[int, ...]
     member: Any
@@ -55,12 +55,12 @@ class CountPairs:
 
 
 def count_pairs(p_counts: NDArray[np.integer], q_counts: NDArray[np.integer]) -> CountPairs:
-    """Find the distinct pairs of counts of histograms with equal totals.
+    """Find the distinct pairs of counts of histograms.
 
     Parameters
     ----------
     p_counts, q_counts : (..., k) int arrays
-        Not negative; all rows of ``p_counts`` have the same sum, and so have all rows of ``q_counts``.
+        Not negative.
 
     Raises
     ------
@@ -71,16 +71,21 @@ def count_pairs(p_counts: NDArray[np.integer], q_counts: NDArray[np.integer]) ->
         received = f"{p_counts.shape} and {q_counts.shape}"
         raise InputError("The histograms do not match", allowed="two arrays of the same shape", received=received)
     shape, k = p_counts.shape[:-1], p_counts.shape[-1]
-    radix = int(q_counts.max()) + 1
+    totals, of_row = np.unique(
+        [counts.reshape(-1, k).sum(axis=1) for counts in (p_counts, q_counts)], axis=1, return_inverse=True
+    )
+    radix, span = int(q_counts.max()) + 1, (int(p_counts.max()) + 1) * (int(q_counts.max()) + 1)
     codes = p_counts.astype(np.int64).ravel()
     codes *= radix
     codes += q_counts.ravel()
+    if totals.shape[1] > 1:
+        codes += np.repeat(of_row.ravel() * span, k)
     pairs, index = _unique(codes)
     rows = codes.size // k
     ends = np.arange(0, codes.size + 1, k, dtype=np.int32 if codes.size < 2**31 else np.int64)
     member = csr_array((np.ones(codes.size), index, ends), shape=(rows, pairs.size))
-    n, m = (int(counts.reshape(-1, k)[0].sum()) for counts in (p_counts, q_counts))
-    return CountPairs(pairs // radix, pairs % radix, n, m, k, shape, member)
+    n, m = totals[:, pairs // span]
+    return CountPairs(pairs % span // radix, pairs % radix, n, m, k, shape, member)
 
 
 def _unique(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

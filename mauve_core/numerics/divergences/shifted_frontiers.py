@@ -124,7 +124,7 @@ class ShiftedSums:
 def shifted_sums(pairs: CountPairs, added: float) -> ShiftedSums:
     """Sums of (B, seeds) pairs of histograms, with ``added`` texts added to every bin."""
     a, b = pairs.p + added, pairs.q + added
-    centre = float(np.log((pairs.n + added * pairs.k) / (pairs.m + added * pairs.k)))
+    centre = float(np.log((pairs.n + added * pairs.k) / (pairs.m + added * pairs.k)).mean())
     columns, ends = [xlogy(a, a)[:, None], xlogy(b, b)[:, None]], [2]
     for first, last, nodes in _SEGMENTS:
         logs = a[:, None] + np.exp(_nodes(nodes, *_interval(first, last)) + centre) * b[:, None]

@@ -94,10 +94,7 @@ def corrected(
     p_resampled: NDArray[np.integer],
     q_resampled: NDArray[np.integer],
 ) -> Corrected:
-    """:func:`bias_reduced` from (..., k) counts of either side and (..., replicates, k) counts of their resamples.
-
-    All histograms of a side have the same number of texts.
-    """
+    """:func:`bias_reduced` from (..., k) counts of either side and (..., replicates, k) counts of their resamples."""
     own, again = _sums(count_pairs(p_counts, q_counts)), _sums(count_pairs(p_resampled, q_resampled))
     found = np.maximum(2 * own - again.mean(axis=-2), 0.0)
     size = REFERENCE_WEIGHTS.size

@@ -91,7 +91,7 @@ def permutation_test(
     Raises
     ------
     InputError
-        No unit can change sides, they are not one per text, a score is nan, or a setting is out of range.
+        Units are not one per text, a score is nan, or a setting is out of range.
     """
     n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
     permutations = _checks.whole("The number of permutations", permutations, low=1)
@@ -224,7 +224,7 @@ def unit_codes(units: ArrayLike, count: int) -> NDArray[np.int64]:
 
 
 def notes_on_fixed_texts(codes: NDArray[np.int64], sides: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Notes on the texts whose units are those of one side alone, if the other has none such; an error if all are."""
+    """Notes on the texts whose units are those of one side alone, if the other has none such."""
     of_p, of_q = np.bincount(codes, weights=sides) > 0, np.bincount(codes, weights=~sides) > 0
     p_alone, q_alone = of_p & ~of_q, of_q & ~of_p
     if p_alone.any() and q_alone.any():

@@ -17,7 +17,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -93,6 +93,8 @@ class Units:
     shared, p_alone, q_alone : int64 arrays
         Units of both sides, and of one alone. A generation of Q has those of all generations, so that equal random
         numbers draw equal units for all: some may have no text in it.
+    lots : int
+        Most texts of a dealt unit, in any of the generations.
     """
 
     p: _Codes
@@ -100,6 +102,7 @@ class Units:
     shared: _Codes
     p_alone: _Codes
     q_alone: _Codes
+    lots: int = 0
 
     @property
     def n(self) -> int:
@@ -131,10 +134,15 @@ class Units:
         return np.asarray(self.shared[(of_p > 0) & (of_q > 0) & (of_p + of_q > 2)], dtype=np.int64)
 
     @property
+    def even(self) -> bool:
+        """Whether all shared units are alike in size, and so are all others: resamples then have equally many texts."""
+        sizes, alone = np.stack(self.sizes, axis=1), np.concatenate([self.p_alone, self.q_alone])
+        return max(len(np.unique(each, axis=0)) for each in (sizes[self.shared], sizes[alone].sum(axis=1))) <= 1
+
+    @property
     def row_width(self) -> int:
         """Random numbers that one resample takes."""
-        most = int(np.add(*self.sizes)[self.dealt].max(initial=0))
-        return (3 + most) * self.shared.size + 3 * (self.p_alone.size + self.q_alone.size)
+        return (3 + self.lots) * self.shared.size + 3 * (self.p_alone.size + self.q_alone.size)
 
 
 def units_of(p: ArrayLike, q: ArrayLike) -> Units:
@@ -170,7 +178,9 @@ def generation_units(p: ArrayLike, generations: Sequence[ArrayLike]) -> tuple[Un
         np.setdiff1d(in_p, in_q, assume_unique=True),
         np.setdiff1d(in_q, in_p, assume_unique=True),
     )
-    return tuple(Units(own, other, *classes) for other in others)
+    found = [Units(own, other, *classes) for other in others]
+    lots = max(int(np.add(*each.sizes)[each.dealt].max(initial=0)) for each in found)
+    return tuple(replace(each, lots=lots) for each in found)
 
 
 def each_alone(n: int, m: int) -> Units:
@@ -236,12 +246,12 @@ class Draws:
             drawn = taken(own.size, 3)
             chosen = own[_places(drawn[..., 0], own.size)], pool[_places(drawn[..., 1], pool.size)]
             self._alone.append((*chosen, drawn[..., 2]))
-        self._order = taken(shared, (uniform.shape[1] - start) // max(1, shared))
+        self._order = taken(shared, units.lots)
 
     def weights(self, rate: float) -> tuple[_Weights, _Weights]:
         """How often each resample has each of the n + m texts on side P, and on side Q: (B, n + m) each.
 
-        Rows sum to n and to m if all units of a side have equally many texts, and otherwise do so on average.
+        Rows sum to n and to m if units are even; otherwise, without exchange, on average.
         """
         units, (shared, uniform, coin) = self._units, self._shared
         exchanged, of_p, of_q = uniform < rate, *units.sizes
@@ -424,31 +434,29 @@ def draw_slots(
     drawn = np.repeat(slots[np.newaxis], count, axis=0)
     other = np.where(first, slots + of_first, slots - of_first) if same else slots
     moved = np.zeros((count, total), dtype=np.bool_)
-    moved[:, swaps] = rng.random((count, int(swaps.sum()))) < 1 / 2
     alone = np.flatnonzero(~shared)
     mixed = (shared & ~swaps)[codes]
-    if there[0][alone].any() and there[1][alone].any():
-        if same:
-            sizes = table[alone].sum(axis=1)
-            is_p = there[0][alone]
-            to_p = _dealt_wholes(sizes, is_p, count, rng)
-            moved[:, alone] = to_p != is_p
-        else:  # generations that differ in number have no counterparts
-            codes = np.where(shared[codes], codes, total)
-            mixed |= codes == total
-    if moved.any():
-        drawn = np.where(moved[:, np.where(codes < total, codes, 0)], other, drawn).astype(np.int32)
+    is_p = there[0][alone]
+    wholes = same and bool(is_p.any() and not is_p.all())
+    if not same and is_p.any() and not is_p.all():  # generations that differ in number have no counterparts
+        codes = np.where(shared[codes], codes, total)
+        mixed |= codes == total
     rows = np.flatnonzero(mixed)
+    widths = [int(swaps.sum()), alone.size * wholes, rows.size]
+    uniform = np.split(rng.random((count, sum(widths))), np.cumsum(widths)[:-1], axis=1)
+    moved[:, swaps] = uniform[0] < 1 / 2
+    if wholes:
+        moved[:, alone] = _dealt_wholes(table[alone].sum(axis=1), is_p, uniform[1]) != is_p
+    if moved.any():
+        drawn = np.where(moved[:, codes], other, drawn).astype(np.int32)
     if rows.size:
-        drawn[:, rows] = _within(slots[rows], codes[rows], count, rng)
+        drawn[:, rows] = _within(slots[rows], codes[rows], uniform[2])
     return drawn
 
 
-def _dealt_wholes(
-    sizes: NDArray[np.int64], is_p: NDArray[np.bool_], count: int, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+def _dealt_wholes(sizes: NDArray[np.int64], is_p: NDArray[np.bool_], uniform: NDArray[np.float64]) -> NDArray[np.bool_]:
     """(count, units) which units go to P."""
-    order = rng.random((count, sizes.size)).argsort(axis=1)
+    order = uniform.argsort(axis=1)
     ordered = sizes[order]
     within = np.cumsum(ordered, axis=1) - ordered / 2 < share_to_first(sizes, is_p) * sizes.sum()
     found = np.empty(within.shape, dtype=np.bool_)
@@ -483,12 +491,10 @@ def expected_share(of_first: NDArray[np.bool_], units: ArrayLike) -> NDArray[np.
     return np.asarray(share[codes])
 
 
-def _within(
-    slots: NDArray[np.int32], codes: NDArray[np.int64], count: int, rng: np.random.Generator
-) -> NDArray[np.int32]:
+def _within(slots: NDArray[np.int32], codes: NDArray[np.int64], uniform: NDArray[np.float64]) -> NDArray[np.int32]:
     """(count, N) random orders of ``slots`` among texts of equal codes."""
     # Dividing by 2 keeps every key below the next code after rounding.
-    order = np.argsort(codes + rng.random((count, codes.size)) / 2, axis=1)
+    order = np.argsort(codes + uniform / 2, axis=1)
     drawn = np.empty(order.shape, dtype=np.int32)
     np.put_along_axis(drawn, order, slots[np.argsort(codes, kind="stable")][np.newaxis], axis=1)
     return drawn

@@ -8,8 +8,8 @@ pairs it is the sign test (McNemar 1947), for single texts Fisher's exact test.
 Where one side's own units have several texts, the test is that of the sum over P's units of what they have beyond the
 common share. Its distribution is a gamma with the first three moments of all exchanges (Pearson's type III, after
 Mielke and Berry's moment approximations), and its variance is at least the cluster-robust one, as units of either side
-may differ in size. Below ``FEW_UNITS`` units with the property, Fisher's exact test of the units that have it at all
-takes its place.
+may differ in size. Below ``FEW_UNITS`` units with the property, the exact test takes its place, in which one side's own
+units count as having it or not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.signal import fftconvolve
-from scipy.stats import fisher_exact, hypergeom, pearson3
+from scipy.stats import hypergeom, pearson3
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
@@ -32,7 +32,7 @@ DIRECT = 4096
 """Products of distributions of more terms go by Fourier transforms, whose rounding hides probabilities below 1e-16."""
 
 FEW_UNITS = 10
-"""With the property in fewer units, three moments do not describe the distribution."""
+"""Where fewer units have the property, those aside that cannot change the sum, three moments do not describe it."""
 
 
 def exchange_test(has: ArrayLike, of_p: ArrayLike, units: ArrayLike) -> NDArray[np.float64]:
@@ -69,6 +69,8 @@ def exchange_test(has: ArrayLike, of_p: ArrayLike, units: ArrayLike) -> NDArray[
     in_units = bool(((own + other)[alone] > 1).any() and (own[alone] > 0).any() and (other[alone] > 0).any())
     found = np.empty(len(table))
     for index, row in enumerate(table):
+        if in_units and row.mean() > 1 / 2:  # the same test, and few units may be without the property
+            row = ~row
         of_own, of_other = (np.bincount(codes[row & side], minlength=count) for side in (sides, ~sides))
         shared = Counter(zip(*(each[~alone].tolist() for each in (own, other, of_own, of_other)), strict=True))
         if in_units:
@@ -79,8 +81,7 @@ def exchange_test(has: ArrayLike, of_p: ArrayLike, units: ArrayLike) -> NDArray[
         if alone.any():
             least, one = _dealt(*(int(each[alone].sum()) for each in (own, other, of_own, of_other)))
             low, chances = low + least, _convolved(chances, one)
-        mine = chances[int((row & sides).sum()) - low]
-        found[index] = chances[chances <= mine * (1 + TIE)].sum()
+        found[index] = _as_unlikely(chances, int((row & sides).sum()) - low)
     return np.clip(found, np.finfo(np.float64).tiny, 1.0)
 
 
@@ -119,38 +120,40 @@ def _dealt(own: int, other: int, of_own: int, of_other: int) -> tuple[int, NDArr
 
 def _of_units(shared: _Kinds, sizes: NDArray[np.int64], having: NDArray[np.int64], of_p: NDArray[np.bool_]) -> float:
     """p-value where units of one side alone have several texts."""
-    with_any = having > 0
-    if with_any.sum() < FEW_UNITS and not shared:
-        table = [[int((with_any & side).sum()), int((~with_any & side).sum())] for side in (of_p, ~of_p)]
-        return float(fisher_exact(table).pvalue)
+    with_any, first, all_units = having > 0, int(of_p.sum()), of_p.size
+    low, chances = _distribution(shared)
+    observed = sum(of_own * times for (_, _, of_own, _), times in shared.items())
+    movable = sum(times for kind, times in shared.items() if _of_block(*kind)[1].size > 1)
+    if with_any.sum() + movable < FEW_UNITS:
+        mine = int(with_any[of_p].sum())
+        least, one = _dealt(first, all_units - first, mine, int(with_any.sum()) - mine)
+        return _as_unlikely(_convolved(chances, one), observed + mine - low - least)
     total, n = int(sizes.sum()), int(sizes[of_p].sum())
-    beyond = having - sizes * having.sum() / total
-    first, all_units = int(of_p.sum()), of_p.size
-    centred = beyond - beyond.mean()
-    statistic = float(beyond[of_p].sum() - first * beyond.mean())
-    of_draws = first * (all_units - first) / (all_units - 1) * float((centred**2).mean())
+    beyond = having - sizes * having.sum() / total  # 0 on average
+    of_draws = first * (all_units - first) / (all_units - 1) * float((beyond**2).mean())
     q_share = 1 - n / total
     robust = q_share**2 * float((beyond[of_p] ** 2).sum()) + (1 - q_share) ** 2 * float((beyond[~of_p] ** 2).sum())
-    variance = max(of_draws, robust)
     third = (
         first
         * (all_units - first)
         * (all_units - 2 * first)
-        / ((all_units - 1) * (all_units - 2))
-        * float((centred**3).mean())
+        / ((all_units - 1) * max(1, all_units - 2))
+        * float((beyond**3).mean())
     )
-    if shared:
-        low, chances = _distribution(shared)
-        values = low + np.arange(chances.size)
-        mean = float(values @ chances)
-        observed = sum(of_own * times for (_, _, of_own, _), times in shared.items())
-        statistic += observed - mean
-        variance += float((values - mean) ** 2 @ chances)
-        third += float((values - mean) ** 3 @ chances)
+    values = low + np.arange(chances.size)
+    mean = float(values @ chances)
+    statistic = float(beyond[of_p].sum()) + observed - mean
+    variance = max(of_draws, robust) + float((values - mean) ** 2 @ chances)
     if variance == 0:
         return 1.0
+    third += float((values - mean) ** 3 @ chances)
     law = pearson3(third / variance**1.5, scale=np.sqrt(variance))
     return float(min(1.0, 2 * min(law.cdf(statistic), law.sf(statistic))))
+
+
+def _as_unlikely(chances: NDArray[np.float64], place: int) -> float:
+    """The probability of all outcomes that are at most as likely as the one at this place."""
+    return float(chances[chances <= chances[place] * (1 + TIE)].sum())
 
 
 def _power(chances: NDArray[np.float64], times: int) -> NDArray[np.float64]:

@@ -15,10 +15,10 @@ def share_difference(
 ) -> tuple[float, float]:
     """Interval of the difference of two samples' shares.
 
-    Newcombe's hybrid of Wilson's intervals, for paired samples where units have texts of both (Statistics in Medicine
-    17, 1998, 2635-2650, method 10). Texts of a unit are not independent: a sample of n texts counts as n / e, e the
-    ratio of its cluster-robust variance to the binomial one, at least 1; and the correlation of the two shares is that
-    of the sums over units.
+    Newcombe's hybrid of Wilson's intervals (Statistics in Medicine 17, 1998, 873-890, method 10), with the correlation
+    of the two shares for paired samples (2635-2650, method 10). Texts of a unit are not independent: a sample of n
+    texts counts as n / e, e the ratio of its cluster-robust variance to the binomial one, at least 1; and the
+    correlation is that of the sums over units.
 
     Parameters
     ----------
@@ -49,7 +49,8 @@ def share_difference(
         n, share = int(side.sum()), float(has[side].mean())
         sum_of_unit = np.bincount(codes[side], weights=has[side] - share, minlength=count) / n
         filled = int((np.bincount(codes[side], minlength=count) > 0).sum())
-        variance, binomial = float((sum_of_unit**2).sum()) * filled / max(1, filled - 1), share * (1 - share) / n
+        variance = float((sum_of_unit**2).sum()) * filled / max(1, filled - 1)
+        binomial = share * (1 - share) / max(1, n - 1)
         effect = max(1.0, variance / binomial) if binomial else n / filled
         ends.append(_wilson(share, n / effect, confidence))
         sums.append(sum_of_unit)
@@ -57,6 +58,9 @@ def share_difference(
     spread = float(np.sqrt((sums[0] ** 2).sum() * (sums[1] ** 2).sum()))
     phi = float(sums[0] @ sums[1]) / spread if spread else 0.0
     one, other = shares
+    if phi > 0:  # less a half success and a half failure, or pairs that all agree would leave no doubt
+        both = np.intersect1d(codes[first], codes[~first]).size
+        phi = max(0.0, phi - 1 / (2 * both * np.sqrt(one * (1 - one) * other * (1 - other))))
     (one_low, one_high), (other_low, other_high) = ends
     below, above = one - one_low, other_high - other
     low = one - other - np.sqrt(max(0.0, below**2 - 2 * phi * below * above + above**2))
