@@ -111,7 +111,7 @@ def halves(human: Source) -> Candidate:
 
 
 def with_tests(comparison: Comparison, *, p_adjusted: float = 0.03) -> Comparison:
-    """The same with the prompt of each text, and tested differences of the candidates that agree in sign."""
+    """The same with the prompt of each text, and tested differences of the candidates."""
     prompts = {name: np.arange(n, dtype=np.int32)[::-1] // 2 for name, n in N.items()}
     differences = differences_of(comparison, p_adjusted)
     return dataclasses.replace(comparison, prompts=prompts, prompts_by="prompts", differences=differences)
@@ -123,12 +123,12 @@ def untested(comparison: Comparison) -> Comparison:
 
 
 def differences_of(comparison: Comparison, p_adjusted: float = 0.03) -> tuple[Difference, ...]:
-    """Tests of every two candidates under every score, which agree in sign."""
+    """Tests of every two candidates under every score."""
     names = [candidate.name for candidate in comparison.candidates]
     found = []
     for (first, second), score in product(combinations(names, 2), SCORES):
         one, other = (comparison.candidate(name).scores[score].mean for name in (first, second))
         difference = float(one - other)
         low, high = float(np.nextafter(difference, -1)), float(np.nextafter(difference, 1))
-        found.append(Difference(score, first, second, difference, low, high, difference / 3, 0.01, p_adjusted, True, 3))
+        found.append(Difference(score, first, second, difference, low, high, 0.01, p_adjusted, 0.2, True, 3))
     return tuple(found)

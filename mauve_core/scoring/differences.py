@@ -110,6 +110,7 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
         paired, n = shared_units(comparison, first, second)
         if not {first, second} <= set(usable) or too_few(units[first], units[second], units[HUMAN]):
             found += [_untested(name, comparison, first, second, paired, n) for name in SCORES]
+            done()
             continue
         sizes = sum(np.bincount(folds[name], minlength=_count(folds)) for name in (HUMAN, first, second))
         both = own[first], own[second]
