@@ -297,8 +297,8 @@ def jackknife_intervals(cell: Cell, rng: Generator) -> list[tuple[float, float]]
 
 
 def _reduced(p: Labels, q: Labels, cell: Cell, seed: SeedSequence) -> tuple[float, float]:
-    groups = replace(cell, n=p.size).groups()
-    found = bias_reduced(p, q, cell.k, groups, seed=seed)
+    units = replace(cell, n=p.size).units()
+    found = bias_reduced(p, q, cell.k, units, seed=seed)
     return float(trapezoid_area(*found.frontier.curve(SCALE))), float(found.frontier_integral)
 
 

@@ -7,9 +7,6 @@ comparison does. The distributions are the same, close, moderately far and far. 
 answers one prompt and, with probability 0.8, comes from one random number. Clusters are the topics themselves, or
 those of k-means on features around the topics' centers, fitted anew in each simulation.
 
-Two candidates' difference is covered likewise: both are compared with the same texts of P, at the first n alone. In
-some rows the second candidate leaves a fifth of the prompts unanswered.
-
     python benchmarks/interval_coverage.py --generations 5 --out benchmarks/results/generations_coverage.md
 
 covers the mean over so many generations instead, each of n texts for the prompts of P, and beside it the score of the
@@ -38,14 +35,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.kmeans.clustering import Clustering, kmeans
-from mauve_core.numerics.resampling.exchange import (
-    Draws,
-    PromptGroups,
-    generation_groups,
-    prompt_groups,
-    separate_prompts,
-)
-from mauve_core.scoring.differences import difference_interval
+from mauve_core.numerics.resampling.units import Draws, Units, each_alone, units_of
 from mauve_core.scoring.estimates import (
     Spread,
     basis_of,
@@ -114,8 +104,8 @@ class Cell:
         own = rng.random(self.n)
         return np.where(rng.random(self.n) < COUPLING, prompts, own) if self.shared else own
 
-    def groups(self) -> PromptGroups:
-        return prompt_groups(np.arange(self.n), np.arange(self.n)) if self.shared else separate_prompts(self.n, self.n)
+    def units(self) -> Units:
+        return units_of(np.arange(self.n), np.arange(self.n)) if self.shared else each_alone(self.n, self.n)
 
 
 def topics_of(of: NDArray[np.float64], uniform: NDArray[np.float64]) -> Labels:
@@ -143,7 +133,7 @@ def intervals(cell: Cell, rng: Generator, score: ScoreConfig) -> list[tuple[floa
     """Low and high of each shown score by the comparison, then by the plain bootstrap."""
     sides = sides_of(cell, *cell.draw(rng), SeedSequence(int(rng.integers(2**63))))
     exchanged = spreads_of(basis_of_sides(sides, score, "none"), score.scale)
-    draws = Draws(separate_prompts(cell.n, cell.n), score.bootstrap, np.random.default_rng(sides.seed))
+    draws = Draws(each_alone(cell.n, cell.n), score.bootstrap, np.random.default_rng(sides.seed))
     plain = spreads_of(basis_of(CountSamples(*sides.counts(), *sides.resampled(draws, 0.0)), "none"), score.scale)
     return [_ends(spreads[name], name, score) for spreads in (exchanged, plain) for name in SHOWN]
 
@@ -153,9 +143,9 @@ def _ends(spread: Spread, name: str, score: ScoreConfig) -> tuple[float, float]:
     return estimate.low, estimate.high
 
 
-def sides_of(cell: Cell, p: Labels, q: Labels, seed: SeedSequence, groups: PromptGroups | None = None) -> TwoSides:
+def sides_of(cell: Cell, p: Labels, q: Labels, seed: SeedSequence) -> TwoSides:
     partition = Partition("pairwise", 0, cell.k, 0.0, {HUMAN: p, MODEL: q})
-    return TwoSides(MODEL, (partition,), cell.groups() if groups is None else groups, seed)
+    return TwoSides(MODEL, (partition,), cell.units(), seed)
 
 
 def row(cell: Cell, simulations: int, truths: int, score: ScoreConfig) -> str:
@@ -169,61 +159,6 @@ def row(cell: Cell, simulations: int, truths: int, score: ScoreConfig) -> str:
     cells = [f"{coverage:.3f} | {width:.2f}" for coverage, width in zip(covered, ratio, strict=True)]
     texts, clusters = PROMPTS[cell.shared], CLUSTERS[cell.fresh]
     return f"| {cell.case} | {texts} | {cell.n:,} | {clusters} | {truth[0]:.3f} | " + " | ".join(cells) + " |"
-
-
-PAIRS = [("P = Q", "P = Q"), ("close", "close"), ("close", "moderate"), ("moderate", "far")]
-
-
-UNANSWERED = 5
-"""One prompt in so many has no text of the second candidate, where it answers only some."""
-
-
-def two_candidates(cells: tuple[Cell, Cell], rng: Generator, *, partly: bool = False) -> tuple[TwoSides, TwoSides]:
-    """The same texts of P with the texts of two candidates, drawn as a comparison draws them.
-
-    ``partly`` takes from the second candidate its texts for the last of the prompts.
-    """
-    seed, prompts = SeedSequence(int(rng.integers(2**63))), rng.random(cells[0].n)
-    human = topics_of(cells[0].sources()[0], prompts)
-    found = [topics_of(cell.sources()[1], cell.answers(prompts, rng)) for cell in cells]
-    if not partly:
-        one, other = (sides_of(cell, human, own, seed) for cell, own in zip(cells, found, strict=True))
-        return one, other
-    rows = np.arange(cells[0].n)
-    answered = [rows, rows[: rows.size - rows.size // UNANSWERED]]
-    groups = generation_groups(rows, answered)
-    one, other = (
-        sides_of(cell, human, own[kept], seed, drawn)
-        for cell, own, kept, drawn in zip(cells, found, answered, groups, strict=True)
-    )
-    return one, other
-
-
-def difference_row(
-    cells: tuple[Cell, Cell], simulations: int, truths: int, score: ScoreConfig, *, partly: bool = False
-) -> str:
-    rng = np.random.default_rng(
-        SeedSequence([cells[0].n, *(list(CASES).index(cell.case) for cell in cells), cells[0].shared, *[1] * partly])
-    )
-    drawn = []
-    for _ in range(truths):
-        both = [observed(sides) for sides in two_candidates(cells, rng, partly=partly)]
-        drawn.append([both[0][name] - both[1][name] for name in SHOWN])
-    truth, correct = np.mean(drawn, axis=0), np.subtract(*np.quantile(drawn, [0.975, 0.025], axis=0))
-    found = []
-    for _ in range(simulations):
-        spreads = [
-            spreads_of(basis_of_sides(sides, score, "none"), score.scale)
-            for sides in two_candidates(cells, rng, partly=partly)
-        ]
-        found.append(
-            [difference_interval(spreads[0][name], spreads[1][name], name, score.confidence)[1:] for name in SHOWN]
-        )
-    prompts = PROMPTS[cells[0].shared]
-    if partly:
-        prompts += f", {cells[0].n // UNANSWERED} without the second"
-    shown = _covered(np.array(found), truth, correct)
-    return f"| {cells[0].case}, {cells[1].case} | {prompts} | {cells[0].n:,} | {truth[0]:.3f} | {shown} |"
 
 
 def _covered(found: NDArray[np.float64], truth: NDArray[np.float64], correct: NDArray[np.float64]) -> str:
@@ -284,9 +219,7 @@ def table(rows: list[str], *more: str) -> str:
     return f"{columns} |\n| --- | --- | ---: | --- | ---: |{' ---: |' * (8 + len(more))}\n" + "\n".join(rows)
 
 
-def report(
-    rows: list[str], differences: list[str], simulations: int, truths: int, score: ScoreConfig, command: str
-) -> str:
+def report(rows: list[str], simulations: int, truths: int, score: ScoreConfig, command: str) -> str:
     return f"""# Coverage of the intervals
 
 `{command}` on Python {platform.python_version()}: {simulations} simulations a row, {score.bootstrap} resamples,
@@ -294,14 +227,6 @@ nominal {score.confidence:.0%}, expectations and correct widths from {truths:,} 
 over the correct one.
 
 {table(rows)}
-
-## Differences of two candidates
-
-Fixed clusters; both candidates answer the prompts of P, or none, or the second only some of them.
-
-| candidates | prompts | n | E[difference of MAUVE] | MAUVE: covered | width | frontier integral: covered | width |
-| --- | --- | ---: | ---: |{" ---: |" * 4}
-{chr(10).join(differences)}
 """
 
 
@@ -334,19 +259,11 @@ def _command(options: argparse.Namespace, parser: argparse.ArgumentParser) -> st
 
 
 def of_scores(pool: ProcessPoolExecutor, options: argparse.Namespace, command: str) -> str:
-    """The tables of single scores and of differences."""
+    """The table of single scores."""
     score, counts = ScoreConfig(), (options.simulations, options.truths)
     cells = [Cell(*each) for each in product(options.cases, (False, True), options.texts, (False, True))]
-    chosen = [pair for pair in PAIRS if set(pair) <= set(options.cases)]
-    pairs = [
-        (Cell(one, shared, n, fresh=False), Cell(other, shared, n, fresh=False), partly)
-        for n, (shared, partly), (one, other) in product(
-            options.texts[:1], ((False, False), (True, False), (True, True)), chosen
-        )
-    ]
-    later = [pool.submit(difference_row, (one, other), *counts, score, partly=partly) for one, other, partly in pairs]
     futures = [pool.submit(row, cell, *counts, score) for cell in cells]
-    return report(_shown(futures), [future.result() for future in later], *counts, score, command)
+    return report(_shown(futures), *counts, score, command)
 
 
 def of_generations(pool: ProcessPoolExecutor, options: argparse.Namespace, command: str) -> str:

@@ -43,7 +43,7 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.numerics.divergences.kl import integral_terms
-from mauve_core.numerics.resampling.exchange import PromptGroups, prompt_groups, separate_prompts
+from mauve_core.numerics.resampling.units import Units, each_alone, units_of
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.scoring.replicates import TwoSides
@@ -85,12 +85,12 @@ class Cell:
             own = np.where(rng.random(TEXTS) < COUPLING, prompts, own)
         labels = {HUMAN: _clusters(p, prompts), MODEL: _clusters(q, own)}
         partition = Partition("pairwise", 0, self.k, 0.0, labels)
-        return TwoSides(MODEL, (partition,), self.groups(), SeedSequence(int(rng.integers(2**63))))
+        return TwoSides(MODEL, (partition,), self.units(), SeedSequence(int(rng.integers(2**63))))
 
-    def groups(self) -> PromptGroups:
+    def units(self) -> Units:
         if self.shared:
-            return prompt_groups(np.arange(TEXTS), np.arange(TEXTS))
-        return separate_prompts(TEXTS, TEXTS)
+            return units_of(np.arange(TEXTS), np.arange(TEXTS))
+        return each_alone(TEXTS, TEXTS)
 
 
 def _clusters(of: NDArray[np.float64], uniform: NDArray[np.float64]) -> NDArray[np.int32]:

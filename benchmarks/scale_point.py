@@ -24,7 +24,7 @@ from mauve_core.corpus.text_files import TextFile
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.exchange import separate_prompts
+from mauve_core.numerics.resampling.units import each_alone
 from mauve_core.scoring.estimates import basis_of_sides, estimates_of
 from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Partition
@@ -76,7 +76,7 @@ def timed(work: Callable[..., Any], *values: Any, **options: Any) -> tuple[Any, 
 def scores(labels: NDArray[np.int32], n: int, k: int, seed: int) -> dict[str, float]:
     """The four scores with their bootstrap intervals, as a comparison makes them."""
     partition = Partition("pairwise", 0, k, 0.0, {HUMAN: labels[:n], "model": labels[n:]})
-    sides = TwoSides("model", (partition,), separate_prompts(n, n), np.random.SeedSequence(seed))
+    sides = TwoSides("model", (partition,), each_alone(n, n), np.random.SeedSequence(seed))
     found = estimates_of(basis_of_sides(sides, ScoreConfig(bootstrap=RESAMPLES), "none"), 5.0, 0.95)
     return {name: estimate.mean for name, estimate in found.items()}
 

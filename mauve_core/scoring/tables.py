@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import (
@@ -132,11 +134,20 @@ def texts_interval(confidence: float | None = None, items: str = "texts") -> str
 def pairing_sentence(comparison: Comparison) -> str:
     """Say what the intervals resample: prompts, and how many, or single texts; empty for candidates of two runs."""
     shared = pairing_in_words(comparison)
-    if shared:
-        return f"Resampled by {(comparison.prompts_by or 'prompts').removesuffix('s')}: {shared}."
-    if not comparison.is_tested:
+    if not shared and not comparison.is_tested:
         return ""
-    return comparison.words.said("Human texts and candidates share no prompts: texts are resampled one by one.")
+    units = comparison.units(*(source.name for source in comparison.sources))
+    of_human = np.unique(units[comparison.human.name]).size
+    several = any(np.unique(own).size < own.size for own in units.values())
+    if shared:
+        said = f"Resampled by {(comparison.prompts_by or 'prompts').removesuffix('s')}: {shared}."
+    elif several:
+        said = f"Resampled by group: {of_human:,} of {comparison.human.n:,} human texts."
+    else:
+        said = comparison.words.said("Human texts and candidates share no prompts: texts are resampled one by one.")
+    if any(np.unique(comparison.contents[name]).size < own.size for name, own in units.items() if comparison.contents):
+        said += " Equal texts are resampled together."
+    return said
 
 
 def pairing_in_words(comparison: Comparison) -> str:
