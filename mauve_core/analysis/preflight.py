@@ -12,8 +12,8 @@ measured in every text (:mod:`mauve_core.analysis.format_measures`). For each ki
 - its AUC is at least ``LEAST_EFFECT`` away from 1/2, that is, 10 points between two shares: thousands of texts also
   show differences that move no score.
 
-Prompts that several texts of a side continue are taken into account, as that function's module says, from
-``LEAST_PROMPTS`` of them on; with fewer, the result is one for these prompts.
+Texts of one prompt, and equal texts, are not independent, which is taken into account as that function's module says.
+A side of too few units (:func:`mauve_core.numerics.resampling.units.too_few`) has no flag.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -51,8 +52,9 @@ from mauve_core.base.validation import Count, Share
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import prompt_codes, prompts_of
+from mauve_core.corpus.pairing import prompts_of, units_among
 from mauve_core.numerics.resampling.multiple_tests import holm
+from mauve_core.numerics.resampling.units import too_few
 from mauve_core.numerics.statistics.auc import Auc, auc_of
 
 LEVEL = 0.01
@@ -60,9 +62,6 @@ LEVEL = 0.01
 
 LEAST_EFFECT = 0.05
 """Distance of a flagged AUC from 1/2."""
-
-LEAST_PROMPTS = 20
-"""With fewer prompts on a side, its texts count as independent."""
 
 CONFIDENCE = 0.95
 
@@ -200,19 +199,17 @@ class _Side:
     corpus: Corpus
     measures: FormatMeasures
 
-    @property
-    def prompt_codes(self) -> NDArray[np.int32] | None:
-        """Number of each text's prompt; None if prompts do not repeat, or are too few to tell how much they decide."""
-        if self.corpus.prompts is None:
-            return None
-        codes = prompt_codes({self.corpus.name: self.corpus})[self.corpus.name]
-        return codes if LEAST_PROMPTS <= np.unique(codes).size < codes.size else None
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """Unit of each text."""
+        return units_among({self.corpus.name: self.corpus})[self.corpus.name]
 
 
 def _compared(name: str, human: _Side, candidate: _Side) -> list[FormatDifference]:
     numbers = {**human.measures.numbers, **_of_both(human, candidate)[0]}
     others = {**candidate.measures.numbers, **_of_both(human, candidate)[1]}
-    codes = human.prompt_codes, candidate.prompt_codes
+    codes = human.units, candidate.units
+    known = not too_few(*codes)
     best: list[tuple[Measure, Auc]] = []
     p_values = []
     for kind in KINDS.values():
@@ -227,6 +224,7 @@ def _compared(name: str, human: _Side, candidate: _Side) -> list[FormatDifferenc
             found = [repeated_of_all(side.corpus) for side in (human, candidate)]
             n = found[0][1], found[1][1]
             values = found[0][0] / max(n[0], 1), found[1][0] / max(n[1], 1)
+        counted = known or measure.name == "repeats"  # which is about texts, not about what texts have
         rows.append(
             FormatDifference(
                 kind=kind.name,
@@ -238,10 +236,10 @@ def _compared(name: str, human: _Side, candidate: _Side) -> list[FormatDifferenc
                 candidate_n=n[1],
                 candidate_value=values[1],
                 auc=auc.auc,
-                low=auc.low,
-                high=auc.high,
-                p=p,
-                flagged=p <= LEVEL and abs(auc.auc - 0.5) >= LEAST_EFFECT,
+                low=auc.low if counted else 0.0,
+                high=auc.high if counted else 1.0,
+                p=p if counted else 1.0,
+                flagged=counted and p <= LEVEL and abs(auc.auc - 0.5) >= LEAST_EFFECT,
                 todo=kind.todo,
             )
         )
@@ -265,13 +263,13 @@ def _of_both(human: _Side, candidate: _Side) -> tuple[dict[str, _Floats], dict[s
 def _auc(
     first: _Floats,
     second: _Floats,
-    first_codes: NDArray[np.int32] | None,
-    second_codes: NDArray[np.int32] | None,
+    first_codes: NDArray[np.int64],
+    second_codes: NDArray[np.int64],
 ) -> Auc:
     """Compare the numbers that are there; those of drawn texts come without codes."""
     there = [np.isfinite(side) for side in (first, second)]
     codes = [
-        None if each is None or each.size != kept.size else each[kept]
+        None if each.size != kept.size else each[kept]
         for each, kept in zip((first_codes, second_codes), there, strict=True)
     ]
     return auc_of(

@@ -138,11 +138,6 @@ def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
     return {side: tuple(names[code] for code in own.tolist()) for side, own in codes.items()}
 
 
-def prompt_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
-    """Number the prompts of corpora that have them: equal numbers, equal prompts; a blank prompt equals no other."""
-    return _codes(corpora, _prompt_keys([corpus.prompts for corpus in corpora.values()]))
-
-
 def unit_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
     """Name the unit of each text (:mod:`mauve_core.numerics.resampling.units`): equal names, one unit.
 
