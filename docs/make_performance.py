@@ -167,8 +167,8 @@ On a CUDA device a recorded step is replayed for each token, batches fill the me
 number, made before the batch: a text depends on its prompt and the seed alone. That is as fast as transformers' static
 cache, without its compiling. Models without such a step go through `generate`.
 
-Resampled and exchanged texts are counted on the GPU, too; the counts equal the CPU's, because the random numbers are
-the same. The map is drawn there, without compiling:
+Resampled and exchanged texts are counted on the GPU, too; the counts equal the CPU's, because texts are drawn on
+the CPU. The map is drawn there, without compiling:
 
 {tables("device")[5]}
 

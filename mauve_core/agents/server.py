@@ -118,7 +118,7 @@ class _AgentTools:
     def test_candidates(
         self, run: RunId, first: Which, second: Which, score: scores.ScoreName = "mauve"
     ) -> Annotated[CallToolResult, answers.Test]:
-        """Test which of two candidates is closer to the human texts, by exchanging their texts within prompts."""
+        """Test which of two candidates is closer to the human texts."""
         return _answer(scores.test_candidates(self._access, run, first, second, score))
 
     def start_comparison(

@@ -29,8 +29,8 @@ _WIDTH = 100
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "test",
-        description="Exchange texts between two candidates, within prompts where they share them, and count how often "
-        "their scores then differ at least as much. With --measure, test the gaps |T(Q) - T(P)| and the values T(Q) of "
+        description="Test which of two candidates is closer to the human texts: a t test of the difference of their "
+        "scores, with a jackknife over prompts. With --measure, test the gaps |T(Q) - T(P)| and the values T(Q) of "
         "a stored text measure by a jackknife over prompts. p-values are adjusted over all pairs of the run (Holm).",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
