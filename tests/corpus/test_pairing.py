@@ -281,11 +281,13 @@ def test_texts_of_a_prompt_are_a_group_where_ids_match_the_sides() -> None:
     assert backwards == {"model": [0, 0, 1, 2], "human": [0, 0, 1, 3, 4]}
 
 
-def test_a_field_groups_texts_in_place_of_the_prompt() -> None:
+def test_a_field_groups_texts_in_place_of_the_prompt(tmp_path: Path) -> None:
     human = grouped("human", ["Ann", "Bo", "Ann", None, ""], prompts=["p", "p", "q", "q", "q"])
     model = grouped("model", ["Bo", "Cy", "Cy"])
     assert listed(group_codes(of(human, model))) == {"human": [0, 1, 0, 2, 3], "model": [1, 4, 4]}
     assert listed(group_codes(of(grouped("years", [7, 8, 7])))) == {"years": [0, 1, 0]}
+    human.to_parquet(tmp_path / "stored.parquet")
+    assert Corpus.from_parquet(tmp_path / "stored.parquet").groups == ("Ann", "Bo", "Ann", "", "")
     with pytest.raises(InputError, match="no metadata field 'year' to group texts by"):
         replace(human, group="year")
 
