@@ -428,7 +428,7 @@ def draw_slots(
     of_p, of_q = table[:, :of_first], table[:, of_first:]
     same = of_p.shape == of_q.shape
     there = np.stack([of_p.any(axis=1), of_q.any(axis=1)])
-    shared: NDArray[np.bool_] = there.all(axis=0)
+    shared = np.asarray(there.all(axis=0))
     swaps = np.logical_and(shared, (of_p == of_q).all(axis=1) if same else False)
     drawn = np.repeat(slots[np.newaxis], count, axis=0)
     other = np.where(first, slots + of_first, slots - of_first) if same else slots
@@ -436,15 +436,15 @@ def draw_slots(
     alone = np.flatnonzero(~shared)
     mixed = (shared & ~swaps)[codes]
     is_p = there[0][alone]
-    wholes = same and bool(is_p.any() and not is_p.all())
-    if not same and is_p.any() and not is_p.all():  # generations that differ in number have no counterparts
+    both = bool(is_p.any() and not is_p.all())
+    if both and not same:  # generations that differ in number have no counterparts
         codes = np.where(shared[codes], codes, total)
         mixed |= codes == total
     rows = np.flatnonzero(mixed)
-    widths = [int(swaps.sum()), alone.size * wholes, rows.size]
+    widths = [int(swaps.sum()), alone.size * (both and same), rows.size]
     uniform = np.split(rng.random((count, sum(widths))), np.cumsum(widths)[:-1], axis=1)
     moved[:, swaps] = uniform[0] < 1 / 2
-    if wholes:
+    if widths[1]:
         moved[:, alone] = _dealt_wholes(table[alone].sum(axis=1), is_p, uniform[1]) != is_p
     if moved.any():
         drawn = np.where(moved[:, codes], other, drawn).astype(np.int32)
