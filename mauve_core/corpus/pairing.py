@@ -126,6 +126,11 @@ def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
     codes = _codes(sides, _id_keys(sides.values())) if by is None else codes
     if min(np.unique(own).size for own in codes.values()) < LEAST_PROMPTS:
         codes = _codes(sides, [_turns(side, codes[name]) for name, side in sides.items()])
+    return _named(sides, codes)
+
+
+def _named(sides: Mapping[str, Keys], codes: Mapping[str, NDArray[np.integer]]) -> dict[str, tuple[str, ...]]:
+    """Give each number the id of its first text, with primes if that is the name of another."""
     names: dict[int, str] = {}
     taken: set[str] = set()
     for side, own in zip(sides.values(), codes.values(), strict=True):
@@ -145,33 +150,26 @@ def unit_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
     others' units. A unit has the id of its first text, with primes if that is the name of another.
     """
     groups = _grouped(sides)
-    contents = _codes(sides, [_contents(name, side) for name, side in sides.items()])
+    contents = _codes(sides, [side.contents or _each_alone(name, side) for name, side in sides.items()])
     reference, *others = sides
     alone = int(max(own.max() for own in contents.values())) + 1
     for name in others:
-        pair = reference, name
-        codes = connected(*(np.concatenate([each[side] for side in pair]) for each in (groups, contents)))
-        if too_few(*np.split(codes, [groups[reference].size])):
+        if too_few(*_connected({side: groups[side] for side in (reference, name)}, contents).values()):
             contents[name] = np.arange(alone, alone + contents[name].size, dtype=np.int32)
             alone += contents[name].size
-    codes = connected(*(np.concatenate([*each.values()]) for each in (groups, contents)))
-    names: dict[int, str] = {}
-    taken: set[str] = set()
-    for code, name in zip(codes.tolist(), (text_id for side in sides.values() for text_id in side.ids), strict=True):
-        if code not in names:
-            while name in taken:
-                name += "'"
-            names[code] = name
-            taken.add(name)
-    ends = np.cumsum([own.size for own in groups.values()])[:-1]
-    return {
-        side: tuple(names[code] for code in own.tolist())
-        for side, own in zip(sides, np.split(codes, ends), strict=True)
-    }
+    return _named(sides, _connected(groups, contents))
 
 
-def _contents(name: str, side: Keys) -> Sequence[object]:
-    return [(name, place) for place in range(len(side.ids))] if side.contents is None else side.contents
+def _each_alone(name: str, side: Keys) -> Sequence[object]:
+    return [(name, place) for place in range(len(side.ids))]
+
+
+def _connected(
+    one: Mapping[str, NDArray[np.integer]], other: Mapping[str, NDArray[np.integer]]
+) -> dict[str, NDArray[np.int64]]:
+    """Number the components of texts that have an equal number of either kind."""
+    codes = connected(*(np.concatenate([each[name] for name in one]) for each in (one, other)))
+    return dict(zip(one, np.split(codes, np.cumsum([own.size for own in one.values()])[:-1]), strict=True))
 
 
 def group_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
@@ -183,9 +181,12 @@ def group_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
 
 
 def _grouped(sides: Mapping[str, Keys]) -> dict[str, NDArray[np.int32]]:
-    return matching(
-        {name: side if side.groups is None else replace(side, prompts=side.groups) for name, side in sides.items()}
-    )[0]
+    sides = {name: side if side.groups is None else replace(side, prompts=side.groups) for name, side in sides.items()}
+    prompts = _prompt_keys([side.prompts for side in sides.values()])
+    own = [known or _each_alone(*side) for known, side in zip(prompts, sides.items(), strict=True)]
+    # Where ids decide what two sides have in common, texts of one group are still one.
+    together = _connected(matching(sides)[0], _codes(sides, own))
+    return {name: codes.astype(np.int32) for name, codes in together.items()}
 
 
 def content_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
@@ -195,11 +196,7 @@ def content_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]
 
 def units_among(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int64]]:
     """Number the units of some corpora (:mod:`mauve_core.numerics.resampling.units`)."""
-    groups, contents = group_codes(corpora), content_codes(corpora)
-    codes = connected(*(np.concatenate([each[name] for name in corpora]) for each in (groups, contents)))
-    return dict(
-        zip(corpora, np.split(codes, np.cumsum([len(corpus) for corpus in corpora.values()])[:-1]), strict=True)
-    )
+    return _connected(group_codes(corpora), content_codes(corpora))
 
 
 def prompts_of(corpora: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:

@@ -1,19 +1,32 @@
-"""Which texts share a prompt: the rule, case by case, with the numbers written out by hand."""
+"""Which texts share a prompt or a unit: the rules, case by case, with the numbers written out by hand."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
+from numpy.typing import NDArray
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
 from mauve_core.corpus.by_source import split_by
-from mauve_core.corpus.pairing import SharedPrompts, keys_of, prompt_names, prompts_of, shared_prompts
+from mauve_core.corpus.pairing import (
+    LEAST_PROMPTS,
+    SharedPrompts,
+    content_codes,
+    group_codes,
+    keys_of,
+    prompt_names,
+    prompts_of,
+    shared_prompts,
+    unit_names,
+    units_among,
+)
 from mauve_core.corpus.table import Table
-from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
 
 def corpus(
@@ -236,3 +249,72 @@ def test_of_few_prompts_the_texts_are_matched_one_by_one() -> None:
     found = names(corpus("human", prompts=many), corpus("model", prompts=many))
     assert found[0] == found[1]
     assert len(set(found[0])) == LEAST_PROMPTS
+
+
+def listed(codes: Mapping[str, NDArray[np.integer]]) -> dict[str, list[int]]:
+    return {name: own.tolist() for name, own in codes.items()}
+
+
+def of(*corpora: Corpus) -> dict[str, Corpus]:
+    return {each.name: each for each in corpora}
+
+
+def grouped(name: str, values: Sequence[object], prompts: Sequence[str] | None = None) -> Corpus:
+    texts = [f"{name} {i}" for i in range(len(values))]
+    return replace(corpus_from_texts(texts, name=name, prompts=prompts, metadata={"author": values}), group="author")
+
+
+def test_texts_of_a_prompt_are_a_group_whether_or_not_another_side_has_it() -> None:
+    sides = of(
+        corpus("human", prompts=["a", "a", " ", " "]), corpus("model", prompts=["b", "b", "a"]), corpus("c", n=2)
+    )
+    assert listed(group_codes(sides)) == {"human": [0, 0, 1, 2], "model": [3, 3, 0], "c": [4, 5]}
+    assert listed(group_codes(of(sides["human"], sides["c"]))) == {"human": [0, 0, 1, 2], "c": [3, 4]}
+
+
+def test_texts_of_a_prompt_are_a_group_where_ids_match_the_sides() -> None:
+    human, model = corpus("human", ids=list("12345")), corpus("model", prompts=["a", "a", "b", "c"], ids=list("1239"))
+    assert matched(human, model) is not None
+    expected = {"human": [0, 0, 1, 2, 3], "model": [0, 0, 1, 4]}
+    assert listed(group_codes(of(human, model))) == expected
+    backwards = listed(group_codes(of(model, human)))
+    assert backwards == {"model": [0, 0, 1, 2], "human": [0, 0, 1, 3, 4]}
+
+
+def test_a_field_groups_texts_in_place_of_the_prompt(tmp_path: Path) -> None:
+    human = grouped("human", ["Ann", "Bo", "Ann", None, ""], prompts=["p", "p", "q", "q", "q"])
+    model = grouped("model", ["Bo", "Cy", "Cy"])
+    assert listed(group_codes(of(human, model))) == {"human": [0, 1, 0, 2, 3], "model": [1, 4, 4]}
+    assert listed(group_codes(of(grouped("years", [7, 8, 7])))) == {"years": [0, 1, 0]}
+    human.to_parquet(tmp_path / "stored.parquet")
+    assert Corpus.from_parquet(tmp_path / "stored.parquet").groups == ("Ann", "Bo", "Ann", "", "")
+    with pytest.raises(InputError, match="no metadata field 'year' to group texts by"):
+        replace(human, group="year")
+
+
+def test_equal_texts_and_texts_of_one_group_are_one_unit() -> None:
+    human = corpus_from_texts(["x", "y", "z", "w"], name="human", prompts=["a", "a", "b", "c"], ids=list("1234"))
+    model = corpus_from_texts(["y", "v", "z", "u"], name="model", prompts=["d", "b", "e", "f"], ids=list("5678"))
+    assert listed(content_codes(of(human, model))) == {"human": [0, 1, 2, 3], "model": [1, 4, 2, 5]}
+    assert listed(units_among(of(human, model))) == {"human": [0, 0, 1, 2], "model": [0, 1, 1, 3]}
+    named = unit_names(keys_of(of(*(spread(side) for side in (human, model)))))
+    assert [own[:4] for own in named.values()] == [("1", "1", "3", "4"), ("1", "3", "3", "8")]
+
+
+def spread(side: Corpus) -> Corpus:
+    """The same with 30 texts more, so that its units support an interval."""
+    more = [f"{side.name} more {i}" for i in range(30)]
+    return corpus_from_texts(
+        [*side.texts, *more], name=side.name, prompts=[*(side.prompts or ()), *more], ids=[*side.ids, *more]
+    )
+
+
+def test_a_side_that_repeats_itself_joins_no_units() -> None:
+    many = [f"text {i}" for i in range(30)]
+    human = corpus_from_texts([*many, "no"], name="human", ids=[f"h{i}" for i in range(31)])
+    model = corpus_from_texts([*many[:10], *["no"] * 21], name="model", ids=[f"m{i}" for i in range(31)])
+    found = unit_names(keys_of(of(human, model)))
+    assert found == {"human": human.ids, "model": model.ids}
+    other = corpus_from_texts([*many[:29], "no", "no"], name="other", ids=[f"o{i}" for i in range(31)])
+    found = unit_names(keys_of(of(human, other)))
+    assert found["other"] == (*human.ids[:29], "h30", "h30")

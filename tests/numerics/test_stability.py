@@ -178,6 +178,17 @@ class TestPValues:
         found = cluster_stability(labels, 6, units=units, permutations=self.DRAWS, seed=0)
         np.testing.assert_allclose(found.p, exact_p(labels, 6, everything), atol=self.NEAR)
 
+    def test_copies_on_one_side_do_not_make_a_difference(self):
+        # P has every text twice, so that more texts than P has units are its; shares are those of the draw.
+        p = []
+        for seed in range(60):
+            rng = np.random.default_rng(seed)
+            sizes = np.repeat([2, 1], [40, 200])
+            labels = [np.repeat(rng.integers(0, 5, 240), sizes) for _ in range(2)]
+            units = np.repeat(np.arange(240), sizes)
+            p.append(cluster_stability(labels, 80, units=units, permutations=99, seed=seed).p)
+        assert 0.1 < (np.array(p) <= 0.2).mean() < 0.3  # 0.2 expected of 300 that depend on each other in fives
+
     def test_one_partition_is_fishers_test_where_it_is_symmetric(self):
         # With as many texts on both sides the two-sided exact test of a table orders tables as |T| does.
         rng = np.random.default_rng(0)

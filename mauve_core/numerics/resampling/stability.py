@@ -10,10 +10,9 @@ that depends on one k-means run's borders shrinks or changes sign in other runs;
 combined excess T(c) is the mean of S(c, r) over all partitions, including the reference.
 
 Partitions are fitted without the sides. If P = Q, the side of a text is therefore an accident given all partitions.
-The p-value of T(c) comes from exchanging sides jointly for all partitions (within prompts if both sides continue the
-same ones). Cluster sizes stay the same, so T is linear in the sides: one sparse product per draw. p-values are
-two-sided about the mean over all exchanges, hold at any number of draws (Phipson and Smyth 2010), and are adjusted
-over clusters by Benjamini and Hochberg (1995).
+The p-value of T(c) comes from exchanging units jointly for all partitions. Cluster sizes stay the same, so a draw takes
+one sparse product. p-values are two-sided about the mean over all exchanges, hold at any number of draws (Phipson and
+Smyth 2010), and are adjusted over clusters by Benjamini and Hochberg (1995).
 """
 
 from __future__ import annotations
@@ -213,9 +212,10 @@ def _members(labels: NDArray[np.intp], k: int) -> Any:
     return csr_array((np.ones(labels.size), (labels, np.arange(labels.size))), shape=(k, labels.size))
 
 
-def _contrast(sides: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(N,) 1 / n for P's texts and -1 / m for Q's: its sum over a set is the difference of the two shares."""
-    return np.asarray(np.where(sides, 1 / sides.sum(), -1 / (~sides).sum()))
+def _contrast(of_p: NDArray[np.bool_] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """(N,) 1 / n for P's texts and -1 / m for Q's, or the mean by their chances: its sum over a set is the difference
+    of the two shares."""
+    return np.asarray(of_p / of_p.sum() - (1 - of_p) / (1 - of_p).sum())
 
 
 def _spread(reference: Any, other: Any) -> Any:
@@ -236,16 +236,17 @@ def _as_far(
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """(k,) draws in which T lies at least as far from its mean over all exchanges as observed."""
-    by_text = 1 / sides.sum() + 1 / (~sides).sum()  # T = kernel (member sides) by_text + const
-    expected = expected_share(sides, codes)
-    observed = np.abs(kernel @ (member @ (sides - expected))) * by_text
+    mean = kernel @ (member @ _contrast(expected_share(sides, codes)))
+    observed = np.abs(kernel @ (member @ _contrast(sides)) - mean)
     # Counts are whole and far below 2^24, which float32 holds exactly with half the traffic.
-    narrow, mean = member.astype(np.float32), member @ expected
+    narrow, all_texts = member.astype(np.float32), kernel @ np.asarray(member.sum(axis=1))
     far = np.zeros(kernel.shape[0], dtype=np.int64)
     for drawn in _draws(sides, codes, permutations, rng):
         counts = narrow @ np.ascontiguousarray(drawn.T, dtype=np.float32)
-        away = np.abs(kernel @ (counts - mean[:, None])) * by_text
-        far += (away >= observed[:, None] * (1 - _TIE)).sum(axis=1)
+        n = drawn.sum(axis=1)  # differs between draws where units differ in size
+        m = sides.size - n
+        away = np.abs((kernel @ counts) * (1 / n + 1 / m) - all_texts[:, None] / m - mean[:, None])
+        far += (away >= observed[:, None] * (1 - _TIE) - _ZERO).sum(axis=1)
     return far
 
 
