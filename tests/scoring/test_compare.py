@@ -18,7 +18,7 @@ from mauve_core.numerics.divergences.summaries import mauve_f
 from mauve_core.numerics.feature_space.projection import map_of
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.exchange import separate_prompts
+from mauve_core.numerics.resampling.units import each_alone
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import basis_of_sides, estimates_of, rescored, score_basis
 from mauve_core.scoring.partitioning import MIN_TEXTS, partitions
@@ -181,7 +181,7 @@ def test_the_interval_covers_the_mean_score_of_other_texts_at_about_the_nominal_
         labels_p, labels_q = rng.choice(8, n, p=p), rng.choice(8, n, p=q)
         labels = {HUMAN: labels_p.astype(np.int32), "model": labels_q.astype(np.int32)}
         part, seed = Partition("pairwise", 0, 8, 0.0, labels), np.random.SeedSequence(trial)
-        sides = TwoSides("model", (part,), separate_prompts(n, n), seed)
+        sides = TwoSides("model", (part,), each_alone(n, n), seed)
         estimates = estimates_of(basis_of_sides(sides, ScoreConfig(bootstrap=400), "none"), 5.0, 0.95)
         for name in SCORES:
             inside[name] += estimates[name].low <= truth[name] <= estimates[name].high

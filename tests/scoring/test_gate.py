@@ -14,6 +14,7 @@ from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.gate import (
     BASELINE,
     CANDIDATE,
@@ -21,7 +22,6 @@ from mauve_core.scoring.gate import (
     enough_texts,
     equal_rows,
     gate_tests,
-    jackknife_groups,
 )
 from mauve_core.scoring.gate_rule import MEASURE, POWER, SMALLEST_EFFECTS, GateRule, GateTest, verdict_of
 from mauve_core.scoring.result import Partition
@@ -52,7 +52,7 @@ def drawn(shares: dict[str, NDArray[np.float64]], n: int, seed: int, seeds: int 
 def sides_of(n: int, *, groups: int = 40, generations: int = 1) -> GateSides:
     """Every side answers the same prompts in the same order, each generation anew."""
     one = np.arange(n) % (n // generations)
-    own = jackknife_groups(dict.fromkeys(SIDES, one), SeedSequence(3), most=groups)
+    own = deal_to_groups(dict.fromkeys(SIDES, one), SeedSequence(3), most=groups)
     number = np.repeat(np.arange(generations), n // generations)
     return GateSides(own, {BASELINE: number, CANDIDATE: number})
 
@@ -166,7 +166,7 @@ def test_what_two_texts_of_a_prompt_share_cancels():
     labels = {HUMAN: rng.choice(K, 200, p=UNIFORM).astype(np.int32), BASELINE: baseline, CANDIDATE: candidate}
     partitions = (Partition("joint", 0, K, 1.0, labels),)
     paired = sides_of(200)
-    alone = jackknife_groups(dict(zip(SIDES, np.split(np.arange(600), 3), strict=True)), SeedSequence(3), most=40)
+    alone = deal_to_groups(dict(zip(SIDES, np.split(np.arange(600), 3), strict=True)), SeedSequence(3), most=40)
     apart = GateSides(alone, paired.generations)
     one, other = (outcome(partitions, each, GateRule(), "frontier_integral") for each in (paired, apart))
     assert one.difference == other.difference
@@ -248,13 +248,13 @@ def test_a_rule_that_is_not_usable(values):
 
 def test_groups_are_even_on_every_side_and_hold_whole_prompts():
     prompts = {HUMAN: np.arange(100), BASELINE: np.arange(30, 100), CANDIDATE: np.repeat(np.arange(60, 130), 2)}
-    found = jackknife_groups(prompts, SeedSequence(1), most=10)
+    found = deal_to_groups(prompts, SeedSequence(1), most=10)
     group_of = {}
     for name, own in prompts.items():
         assert np.ptp(np.bincount(found[name], minlength=10)) <= 2 * 2  # four kinds of prompts, at most one over each
         for prompt, group in zip(own.tolist(), found[name].tolist(), strict=True):
             assert group_of.setdefault(prompt, group) == group
-    few = jackknife_groups({**prompts, BASELINE: np.arange(7)}, SeedSequence(1), most=10)
+    few = deal_to_groups({**prompts, BASELINE: np.arange(7)}, SeedSequence(1), most=10)
     assert int(few[HUMAN].max()) == 6
 
 

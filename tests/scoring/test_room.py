@@ -20,8 +20,8 @@ from mauve_core.numerics.feature_space import stacked
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans import clustering
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling import exchange
-from mauve_core.numerics.resampling.exchange import BLOCK_BYTES
+from mauve_core.numerics.resampling import units
+from mauve_core.numerics.resampling.units import BLOCK_BYTES
 from mauve_core.scoring import estimates, replicates
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
@@ -84,7 +84,7 @@ def test_blocks_of_draws_give_the_same_rate_and_resamples(most_bytes, monkeypatc
     sides = two_sides(comparison, "joint", "b")
     rate, drawn = sides.exchange_rate(101), resamples(comparison, "b")
     assert 0 < rate < 1
-    monkeypatch.setattr(exchange, "BLOCK_BYTES", most_bytes)
+    monkeypatch.setattr(units, "BLOCK_BYTES", most_bytes)
     assert sides.exchange_rate(101) == rate
     for source, weights in resamples(comparison, "b").items():
         np.testing.assert_array_equal(weights, drawn[source])

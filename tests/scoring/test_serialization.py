@@ -15,6 +15,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (
+    CONTENTS,
+    GROUPS,
     PROMPTS,
     ComparisonRecord,
     arrays_of_comparison,
@@ -27,7 +29,14 @@ from tests.mutations import Place, swapped
 
 @pytest.fixture
 def comparison() -> Comparison:
-    return with_tests(make_comparison())
+    """With units: two texts of a source are of one group, and all of those that end a source are equal."""
+    tested = with_tests(make_comparison())
+    contents = {name: np.append(np.arange(1, n) + 10 * place, 0) for place, (name, n) in enumerate(N.items())}
+    return dataclasses.replace(
+        tested,
+        groups={name: np.arange(n, dtype=np.int32) // 2 + 10 * place for place, (name, n) in enumerate(N.items())},
+        contents={name: own.astype(np.int32) for name, own in contents.items()},
+    )
 
 
 def written(comparison: Comparison) -> dict[str, Any]:
@@ -42,17 +51,37 @@ def read(record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Comparison:
 
 def test_prompts_and_differences_come_back_equal(comparison: Comparison) -> None:
     arrays = arrays_of_comparison(comparison)
-    assert arrays[PROMPTS].dtype == np.int32
-    assert arrays[PROMPTS].shape == (sum(N.values()),)
+    for key in (PROMPTS, GROUPS, CONTENTS):
+        assert arrays[key].dtype == np.int32
+        assert arrays[key].shape == (sum(N.values()),)
     found = read(written(comparison), arrays)
     assert found.differences == comparison.differences
     assert comparison.prompts is not None
     assert found.prompts is not None
     assert list(found.prompts) == [HUMAN, *(candidate.name for candidate in comparison.candidates)]
-    for name, codes in comparison.prompts.items():
-        np.testing.assert_array_equal(found.prompts[name], codes)
-        assert found.prompts[name].dtype == np.int32
+    for own, expected in (
+        (found.prompts, comparison.prompts),
+        (found.groups, comparison.groups),
+        (found.contents, comparison.contents),
+        (found.units(*N), comparison.units(*N)),
+    ):
+        for name, codes in expected.items():
+            np.testing.assert_array_equal(own[name], codes)
+            assert own[name].dtype == codes.dtype
     assert record_of_comparison(found) == record_of_comparison(comparison)
+
+
+def test_a_comparison_stored_without_units_opens_and_its_prompts_are_units(comparison: Comparison) -> None:
+    record, arrays = written(comparison), arrays_of_comparison(comparison)
+    del record["units"], arrays[GROUPS], arrays[CONTENTS]
+    found = read(record, arrays)
+    assert (found.groups, found.contents) == ({}, {})
+    assert found.prompts is not None
+    units = found.units(*N)
+    pairs = np.concatenate([np.stack([found.prompts[name], units[name]]) for name in N], axis=1)
+    assert np.unique(pairs, axis=1).shape[1] == len({*pairs[0].tolist()}) == len({*pairs[1].tolist()})
+    alone = dataclasses.replace(found, prompts=None, prompts_by=None).units(*N)
+    assert np.concatenate([*alone.values()]).tolist() == list(range(sum(N.values())))
 
 
 def test_a_single_candidate_comes_back() -> None:
@@ -83,17 +112,18 @@ def test_candidates_without_tests_are_refused(comparison: Comparison) -> None:
     ],
     ids=["too short", "too long", "a column", "empty", "int64", "float32", "negative"],
 )
-def test_damaged_prompts_are_refused(comparison: Comparison, change: Any) -> None:
+def test_damaged_prompts_and_units_are_refused(comparison: Comparison, change: Any) -> None:
     arrays = arrays_of_comparison(comparison)
-    damaged = {**arrays, PROMPTS: change(arrays[PROMPTS])}
-    with pytest.raises(ValueError, match="prompts of shape"):
-        read(written(comparison), damaged)
+    for key in (PROMPTS, GROUPS, CONTENTS):
+        with pytest.raises(ValueError, match=f"{key} of shape"):
+            read(written(comparison), {**arrays, key: change(arrays[key])})
 
 
-def test_prompts_that_are_missing_are_refused(comparison: Comparison) -> None:
+@pytest.mark.parametrize("key", [PROMPTS, GROUPS, CONTENTS])
+def test_prompts_and_units_that_are_missing_are_refused(comparison: Comparison, key: str) -> None:
     arrays = arrays_of_comparison(comparison)
-    del arrays[PROMPTS]
-    with pytest.raises(KeyError, match=PROMPTS):
+    del arrays[key]
+    with pytest.raises(KeyError, match=key):
         read(written(comparison), arrays)
 
 
@@ -109,7 +139,7 @@ def test_prompts_that_are_missing_are_refused(comparison: Comparison) -> None:
         ("p_adjusted", float("nan")),
         ("difference", float("inf")),
         ("low", None),
-        ("joint_difference", "0.1"),
+        ("p_alike", "0.1"),
         ("paired", 1),
         ("n", 2.5),
     ],

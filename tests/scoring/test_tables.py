@@ -87,7 +87,7 @@ def ranked_by_tests(
     for one, other in combinations(means, 2):
         p = 0.05 if one + other in apart or other + one in apart else 0.051
         gap = means[one] - means[other]
-        differences.append(Difference(score, one, other, gap, gap, gap, gap, 0.01, p, False, 10))
+        differences.append(Difference(score, one, other, gap, gap, gap, 0.01, p, 0.2, False, 10))
     comparison = dataclasses.replace(template, candidates=tuple(candidates), differences=tuple(differences))
     assert kind in ("pairwise", "joint")
     ranks = standings(comparison, score, "joint" if kind == "joint" else "pairwise")
@@ -132,12 +132,12 @@ def test_the_sentence_says_what_decides_ties() -> None:
     assert "nothing is ranked" in rank_sentence(alone)
 
 
-def test_the_sentence_says_where_texts_were_exchanged() -> None:
+def test_the_sentence_says_what_the_jackknife_is_over() -> None:
     found = [each for each in with_tests(make_comparison()).differences if each.score == "mauve"]
     separate = [dataclasses.replace(each, paired=False) for each in found]
-    assert "two candidates within prompts rarely" in tables.tests_sentence(found, TEXTS)
-    assert "two candidates within prompts they share rarely" in tables.tests_sentence([*found, *separate], TEXTS)
-    assert "two candidates rarely" in tables.tests_sentence(separate, TEXTS)
+    assert "jackknife over prompts; p" in tables.tests_sentence(found, TEXTS)
+    assert "jackknife over prompts where two share them; p" in tables.tests_sentence([*found, *separate], TEXTS)
+    assert "jackknife over texts; p" in tables.tests_sentence(separate, TEXTS)
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).map(lambda pair: (min(pair), max(pair))), min_size=1))
