@@ -297,7 +297,8 @@ def _require_units(units: Mapping[str, NDArray[np.int64]], rows: Mapping[str, ND
             "The texts support no test",
             allowed=f"{LEAST_UNITS} or more independent units a side: prompts, documents or single texts",
             received=why,
-            todo="Give texts of more prompts, or name the field of what makes texts dependent with --group-field",
+            todo="Give texts of more prompts; where texts of one prompt are independent, leave the prompts out: "
+            "--prompt-field ''",
         )
 
 

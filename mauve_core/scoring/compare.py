@@ -257,7 +257,8 @@ def mapped(
 def _without_intervals(comparison: Comparison) -> list[str]:
     """Say of which candidates units support no interval, and why."""
     found = {each.name: comparison.why_no_interval(HUMAN, each.name) for each in comparison.candidates}
-    return [f"{name}: no interval and no test: {why}." for name, why in found.items() if why]
+    todo = "Where texts of one prompt are independent, leave the prompts out: --prompt-field ''"
+    return [f"{name}: no interval and no test: {why}. {todo}." for name, why in found.items() if why]
 
 
 def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | None:

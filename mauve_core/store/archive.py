@@ -34,7 +34,7 @@ FORMAT = 1
 """Version of the archive layout; other versions are refused."""
 
 KNOWN_FILES = re.compile(
-    rf"{re.escape(COMPARISON)}|{re.escape(ABOUT)}|{re.escape(RATINGS)}|(joint|projection|halves|prompts|generations|pairwise-\d{{1,6}})\.npy"
+    rf"{re.escape(COMPARISON)}|{re.escape(ABOUT)}|{re.escape(RATINGS)}|(joint|projection|halves|prompts|generations|groups|contents|pairwise-\d{{1,6}})\.npy"
     rf"|texts-\d{{1,6}}\.(parquet|thumbnails\.zip)|features-\d{{1,6}}\.npy|{ATTACHED}/[a-z0-9][a-z0-9-]{{0,79}}\.json"
 )
 """Files that an archive may hold besides its manifest: those of a run's folder (``folder.py``)."""

@@ -2,7 +2,8 @@
 
 ``comparison.json`` (settings, scores, sources), ``joint.npy`` and one ``pairwise-<i>.npy`` per candidate ((seeds, n)
 int32 labels, the human side first), ``halves.npy`` (labels of the halves of the human texts), ``projection.npy``,
-``prompts.npy`` and ``generations.npy`` ((n,) int32, the prompt and the generation of each text), and for each source
+``prompts.npy``, ``generations.npy``, ``groups.npy`` and ``contents.npy`` ((n,) int32, the prompt, the generation, the
+group of each text, and equal numbers for equal texts), and for each source
 ``texts-<i>.parquet``, for items that are drawn ``texts-<i>.thumbnails.zip`` (``corpus/media.py``), and
 ``features-<i>.npy`` (float32, or float16 if given so). Later results are beside them:
 ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and notes.
