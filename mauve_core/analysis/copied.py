@@ -116,7 +116,7 @@ class CopiedTexts:
         value, low, high = (NONE if each is None else written((1 + each) / 2, SCORE_DECIMALS) for each in ends)
         human = _count(self.human_copied, self.human_n)
         return (
-            f"{TITLE}: over {COPIED:.0%} of their runs of {WORDS} words are in human texts{self._or_seen}",
+            f"{TITLE}: over {COPIED:.0%} of their runs of {WORDS} words are in other human texts{self._or_seen}",
             self.candidate,
             human,
             _count(self.candidate_copied, self.candidate_n),
@@ -129,20 +129,22 @@ class CopiedTexts:
         title, candidate, human, own, _, todo = self.cells()
         run = ""
         if self.longest_ids is not None:
-            run = f" Longest run: {self.longest:,} words, of {self.longest_ids[0]} in {self.longest_ids[1]}."
+            own_id, human_id = self.longest_ids
+            run = f" Longest run: {self.longest:,} words of its text {own_id}, in {words.reference} text {human_id}."
         short = self.human_short + self.candidate_short
-        left_out = f" Left out: {short:,} texts under {WORDS} words." if short else ""
+        left_out = f" Left out: {words.count(short)} with under {WORDS} words of their own." if short else ""
         return f"{words.said(title)}: {words.reference} {human}, {candidate} {own}.{run}{left_out} {words.said(todo)}"
 
     def sentence(self) -> Sentence:
         """Say that the candidate copies, and its score without that."""
         every = self.candidate_copied == self.candidate_n
         of = f"all {self.candidate_n:,}" if every else f"{self.candidate_copied:,} of {self.candidate_n:,}"
-        score = "too few are left to score without them"
+        score = ""
         if self.mauve_without is not None:
-            score = f"without them its MAUVE is {written(self.mauve_without, SCORE_DECIMALS)} ({self.left:,} texts)"
-        template = "{} copies {} texts from the human file{}; {}."
-        return sentence(template, Name(self.candidate), of, self._or_seen, score)
+            score = f"; without them its MAUVE is {written(self.mauve_without, SCORE_DECIMALS)} ({self.left:,} texts)"
+        elif self.left:
+            score = "; too few are left to score without them"
+        return sentence("{} copies {} texts from the human file{}{}.", Name(self.candidate), of, self._or_seen, score)
 
     @property
     def _or_seen(self) -> str:
@@ -183,8 +185,11 @@ def copied_texts(
         seen = _seen(corpus)
         copied = [(share > COPIED) | (seen > COPIED), (human_share > COPIED) | (_seen(human) > COPIED)]
         codes = (units or prompt_units)({HUMAN: human, name: corpus})
-        values = [flags[kept].astype(np.float64) for flags, kept in zip(copied, counted, strict=True)]
-        difference = difference_of_means(*values, codes[name][counted[0]], codes[HUMAN][counted[1]])
+        values, grouped = (
+            [each[kept] for each, kept in zip(both, counted, strict=True)]
+            for both in (copied, (codes[name], codes[HUMAN]))
+        )
+        difference = difference_of_means(values[0], values[1], grouped[0], grouped[1])
         flagged = difference is not None and difference[1] > LEAST
         score, left = without(comparison, name, ~copied[0]) if comparison is not None and flagged else (None, 0)
         value, low, high = (None, None, None) if difference is None else difference
@@ -217,7 +222,7 @@ def copied_flags(
     """(n,) 1 for a copied text, 0 for another, nan for one without n-grams; None holds texts against one another."""
     reader = WordReader()
     own = reader(texts)
-    share = shared_ngrams(own, None if others is None else reader(others), WORDS, prompts and reader(prompts))
+    share = shared_ngrams(own, None if others is None else reader(others), WORDS, reader(prompts) if prompts else None)
     return np.where(np.isfinite(share), share > COPIED, np.nan)
 
 
@@ -256,7 +261,7 @@ def without(comparison: Comparison, name: str, kept: NDArray[np.bool_]) -> tuple
         return None, int(kept.sum())
     p = np.stack([part.counts(HUMAN) for part in parts])
     q = [np.stack([part.with_texts(name, own).counts(name) for part in parts]) for own in rows]
-    return float(np.mean([score_counts(p, own, scale=score.scale)["mauve"] for own in q])), int(kept.sum())
+    return float(min(np.mean([score_counts(p, own, scale=score.scale)["mauve"] for own in q]), 1)), int(kept.sum())
 
 
 class WordReader:

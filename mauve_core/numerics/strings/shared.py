@@ -55,7 +55,7 @@ def shared_ngrams(
     else:
         known = np.isin(codes, _places(others, n).codes)
     counts, found = (np.bincount(owner, weights, own.lengths.size) for weights in (np.ones(owner.size), known))
-    return np.divide(found, counts, out=np.full(counts.size, np.nan), where=counts > 0)
+    return np.asarray(np.divide(found, counts, out=np.full(counts.size, np.nan), where=counts > 0))
 
 
 def longest_run(own: Sequences, others: Sequences, n: int, without: Sequences | None = None) -> Run | None:
@@ -63,15 +63,15 @@ def longest_run(own: Sequences, others: Sequences, n: int, without: Sequences | 
 
     Runs consist of n-grams that count; see :func:`shared_ngrams`. Of several, the first.
     """
-    sides = _places(own, n, without), _places(others, n)
-    sides = tuple(side.only(np.isin(side.codes, other.codes)) for side, other in zip(sides, sides[::-1], strict=True))
-    if not sides[0].start.size:
+    first, second = _places(own, n, without), _places(others, n)
+    first, second = first.only(np.isin(first.codes, second.codes)), second.only(np.isin(second.codes, first.codes))
+    if not first.start.size:
         return None
-    least, most = n, min(int(side.reach(n).max()) for side in sides)
+    least, most = n, min(int(side.reach(n).max()) for side in (first, second))
     while least < most:  # a run holds all shorter ones
         middle = (least + most + 1) // 2
-        least, most = (least, middle - 1) if _common(*sides, n, middle) is None else (middle, most)
-    found = _common(*sides, n, least)
+        least, most = (least, middle - 1) if _common(first, second, n, middle) is None else (middle, most)
+    found = _common(first, second, n, least)
     return None if found is None else Run(least, *found)
 
 
@@ -117,7 +117,7 @@ def _common(own: _Places, others: _Places, n: int, length: int) -> tuple[int, in
     """The first two sequences that share a run of that length, if any do."""
     long = [side.only(side.reach(n) >= length) for side in (own, others)]
     codes = [side.of(side.start, length) for side in long]
-    found = np.isin(*codes)
+    found = np.isin(codes[0], codes[1])
     if not found.any():
         return None
     place = int(found.argmax())
