@@ -71,11 +71,13 @@ class CopiedTexts:
     Attributes
     ----------
     candidate : str
+        Its name.
     human_n, candidate_n : int
         Texts that have n-grams.
     human_short, candidate_short : int
         The others.
     human_copied, candidate_copied : int
+        Copied texts.
     seen_copied : int or None
         Those of the candidate that are in the texts given as seen; None if none were given.
     difference, low, high : float or None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
+import shutil
 import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,32 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mauve_core.__main__ import main
 from mauve_core.analysis.copied import SEEN, CopiedTexts, copied_texts, with_seen, without, words_of_text
 from mauve_core.analysis.precomputed import run_preflight
 from mauve_core.analysis.preflight import Preflight, headline, preflight, rule_sentence, shown_rows, to_text
 from mauve_core.analysis.verdict import verdict
-from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN
 from mauve_core.base.words import TEXTS
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.corpus.pairing import prompts_of
-from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
-
-N = 120
-
-
-def texts(n: int, seed: int, length: int = 60) -> list[str]:
-    """Sentences of eight words of a thousand, and one that all texts have."""
-    rng = np.random.default_rng(seed)
-    found = []
-    for _ in range(n):
-        words = [f"w{number}" for number in rng.integers(0, 1000, length)]
-        sentences = [" ".join(words[start : start + 8]).capitalize() + "." for start in range(0, length, 8)]
-        found.append(" ".join(["All of them begin with the very same words.", *sentences]))
-    return found
-
-
-HUMANS, OTHERS = texts(N, 1), texts(N, 2)
+from tests.planted_copies import HUMANS, OTHERS, PARTLY, THIRD, N, make_copier_run, texts
 
 
 def dropped(text: str, share: float, rng: np.random.Generator) -> str:
@@ -72,10 +59,7 @@ RNG = np.random.default_rng(0)
 KINDS = {
     "honest": (OTHERS, False),
     "whole": (HUMANS, True),
-    "a third": (
-        [human if i % 3 == 0 else own for i, (human, own) in enumerate(zip(HUMANS, OTHERS, strict=True))],
-        True,
-    ),
+    "a third": (PARTLY, True),
     "4 % dropped": ([dropped(text, 0.04, RNG) for text in HUMANS], True),
     "10 % dropped": ([dropped(text, 0.1, RNG) for text in HUMANS], True),
     "shuffled within sentences": ([shuffled(text, RNG) for text in HUMANS], False),
@@ -155,7 +139,7 @@ def test_copies_of_seen_texts_count_and_are_kept_with_the_texts() -> None:
 
 
 def test_what_a_preflight_says_of_copies() -> None:
-    model = KINDS["a third"][0]
+    model = PARTLY
     sides = {HUMAN: corpus_from_texts(HUMANS, name="human"), "m": corpus_from_texts(model, name="m")}
     found = preflight(sides)
     assert not found.flagged, "copies are no difference of format"
@@ -175,33 +159,38 @@ def test_what_a_preflight_says_of_copies() -> None:
 
 
 def test_a_run_of_a_copier(tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    human = rng.normal(size=(N, 6)).astype(np.float32)
-    third = np.arange(N) % 3 == 0
-    features = {
-        HUMAN: human,
-        "copier": np.where(third[:, None], human, rng.normal(1.5, 1, (N, 6))).astype(np.float32),
-        "near": rng.normal(1, 1, (N, 6)).astype(np.float32),
-        "far": rng.normal(3, 1, (N, 6)).astype(np.float32),
-    }
-    of = {HUMAN: HUMANS, "copier": KINDS["a third"][0], "near": OTHERS, "far": texts(N, 9)}
-    corpora = {name: corpus_from_texts(each, name=name) for name, each in of.items()}
-    config = CompareConfig(encoder=None, score=ScoreConfig(k=6, seeds=2, bootstrap=100), projection=False)
-    others = {name: corpus for name, corpus in corpora.items() if name != HUMAN}
-    comparison = compare(corpora[HUMAN], others, config, features=features)
-    everything, left = without(comparison, "copier", np.ones(N, bool))
-    assert everything == pytest.approx(comparison.candidate("copier").scores["mauve"].mean, abs=1e-12)
+    run = make_copier_run(tmp_path)
+    everything, left = without(run.comparison, "copier", np.ones(N, bool))
+    assert everything == pytest.approx(run.comparison.candidate("copier").scores["mauve"].mean, abs=1e-12)
     assert left == N
-    assert without(comparison, "copier", np.arange(N) < 29) == (None, 29), "under five per cluster"
-    run = RunStore(tmp_path).save("r", comparison, corpora, features)
+    assert without(run.comparison, "copier", np.arange(N) < 29) == (None, 29), "under five per cluster"
     (row,) = run_preflight(run).copying
-    score, _ = without(comparison, "copier", ~third)
+    score, _ = without(run.comparison, "copier", ~THIRD)
     assert (row.candidate, row.left, row.mauve_without) == ("copier", 80, score)
     assert score is not None
     assert score < everything
     found = verdict(run)
-    assert str(found.copied[0]) == (
+    assert [str(each) for each in found.copied] == [
         f"copier copies 40 of 120 texts from the human file; without them its MAUVE is {score:.3f} (80 texts)."
-    )
+    ]
     assert found.leaders == ("near",)
     assert str(found.closest).startswith("Among the others, near is closer to the human texts than far: MAUVE ")
+
+
+@pytest.mark.usefixtures("own_home")
+def test_the_command_line_reads_seen_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["compare", "--no-map", "--quiet", "--json", "--seeds", "1", "--bootstrap", "100"]
+    for name, of in ((HUMAN, HUMANS), ("m", OTHERS), ("seen", OTHERS[:40])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps({"text": each}) + "\n" for each in of))
+        np.save(tmp_path / f"{name}.npy", np.random.default_rng(len(name)).normal(size=(len(of), 4)).astype(np.float32))
+    argv += ["--human", str(tmp_path / "human.jsonl"), "--model", f"m={tmp_path / 'm.jsonl'}"]
+    argv += [part for name in (HUMAN, "m") for part in ("--features", f"{name}={tmp_path / name}.npy")]
+    assert main([*argv, "--seen", str(tmp_path / "none.jsonl")]) == 2
+    assert "none.jsonl does not exist" in capsys.readouterr().err
+    assert main([*argv, "--seen", str(tmp_path / "seen.jsonl")]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["preflight"]["copied"]
+    assert (row["seen_copied"], row["candidate_copied"], row["human_copied"]) == (40, 40, 0)
+    (run,) = RunStore().list()
+    derived = RunStore().load(run.id).path / "derived"
+    shutil.rmtree(derived)
+    assert run_preflight(RunStore().load(run.id)).copied[0].seen_copied == 40, "what was seen is kept with the texts"

@@ -68,6 +68,16 @@ def test_repetition_against_a_plain_search():
         assert value("repetition", [" ".join(words)]) == plain
 
 
+def test_copied_is_the_share_of_texts_in_human_ones_and_of_human_texts_in_the_others():
+    human = ["a b c d e f g h i", "A b c, d e f g h", "one two three four five six seven eight nine ten"]
+    assert value("copied", [f"{human[0]} x", "b " * 8, "short"], human) == 0.5
+    own = MEASURES["copied"].human_terms(collection(human, "human"), Words())
+    assert own.value() == pytest.approx(2 / 3)
+    assert own.value(np.array([2])) == 0
+    with pytest.raises(NotDefinedError, match="no text has 8 words"):
+        value("copied", ["short"], human)
+
+
 def test_distinct_counts_over_all_texts():
     # 4-grams: abcd, bcde of the first, abcd of the second: 2 different of 3.
     assert value("distinct", ["a b c d e", "a b c d"]) == pytest.approx(2 / 3, abs=1e-15)

@@ -35,7 +35,7 @@ def show(run: Run) -> None:
             hide_index=True,
         )
         st.caption(f"The scores below count these differences, too. {rule_sentence(found)}")
-        if access.may_change():
+        if found.flagged and access.may_change():
             _normalize(run, found)
 
 
