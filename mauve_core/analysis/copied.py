@@ -13,7 +13,7 @@ import itertools
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,7 @@ from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 from mauve_core.numerics.resampling.jackknife import difference_of_means
 from mauve_core.numerics.strings.sequences import Sequences
-from mauve_core.numerics.strings.shared import longest_run, shared_ngrams
+from mauve_core.numerics.strings.shared import Windows, longest_run, shared_ngrams, windows
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.result import Comparison
 
@@ -46,7 +46,7 @@ COPIED = 0.2
 LEAST = 0.05
 """Difference of shares above which the interval of a flagged candidate lies."""
 
-SEEN = "share_seen"
+SEEN = "share_in_seen_file"
 """Metadata field: share of a text's n-grams in the texts given as seen; 0 for a text without n-grams."""
 
 TITLE = "Copied texts"
@@ -173,16 +173,14 @@ def copied_texts(
         By default, texts of one prompt.
     """
     reader = WordReader()
-    sides = {name: (reader(corpus.texts), reader(prompts[name])) for name, corpus in corpora.items()}
-    human = corpora[HUMAN]
-    human_share = shared_ngrams(sides[HUMAN][0], None, WORDS, sides[HUMAN][1])
+    human, human_windows = corpora[HUMAN], reader.windows(corpora[HUMAN].texts, prompts[HUMAN])
+    human_share = shared_ngrams(human_windows, None)
     found = []
     for name, corpus in corpora.items():
         if name == HUMAN:
             continue
-        own, its_prompts = sides[name]
-        share = shared_ngrams(own, sides[HUMAN][0], WORDS, its_prompts)
-        run = longest_run(own, sides[HUMAN][0], WORDS, its_prompts)
+        own = reader.windows(corpus.texts, prompts[name])
+        share, run = shared_ngrams(own, human_windows), longest_run(own, human_windows)
         counted = [np.isfinite(each) for each in (share, human_share)]
         seen = _seen(corpus)
         copied = [(share > COPIED) | (seen > COPIED), (human_share > COPIED) | (_seen(human) > COPIED)]
@@ -204,7 +202,7 @@ def copied_texts(
                 candidate_short=int((~counted[0]).sum()),
                 human_copied=int((copied[1] & counted[1]).sum()),
                 candidate_copied=int((copied[0] & counted[0]).sum()),
-                seen_copied=int((seen > COPIED).sum()) if SEEN in corpus.metadata else None,
+                seen_copied=int((seen > COPIED).sum()) if _has_seen(corpus) else None,
                 difference=value,
                 low=low,
                 high=high,
@@ -223,8 +221,7 @@ def copied_flags(
 ) -> NDArray[np.float64]:
     """(n,) 1 for a copied text, 0 for another, nan for one without n-grams; None holds texts against one another."""
     reader = WordReader()
-    own = reader(texts)
-    share = shared_ngrams(own, None if others is None else reader(others), WORDS, reader(prompts) if prompts else None)
+    share = shared_ngrams(reader.windows(texts, prompts), None if others is None else reader.windows(others))
     return np.where(np.isfinite(share), share > COPIED, np.nan)
 
 
@@ -233,9 +230,9 @@ def with_seen(corpora: Mapping[str, Corpus], seen: Sequence[str]) -> dict[str, C
     if not all(kind_of(corpus.kind).has_words for corpus in corpora.values()):
         return dict(corpora)
     reader, prompts = WordReader(), prompts_of(corpora)
-    others, found = reader(seen), {}
+    others, found = reader.windows(seen), {}
     for name, corpus in corpora.items():
-        share = shared_ngrams(reader(corpus.texts), others, WORDS, reader(prompts[name]))
+        share = shared_ngrams(reader.windows(corpus.texts, prompts[name]), others)
         found[name] = replace(corpus, metadata=corpus.metadata.assign(**{SEEN: np.nan_to_num(share)}))
     return found
 
@@ -263,7 +260,8 @@ def without(comparison: Comparison, name: str, kept: NDArray[np.bool_]) -> tuple
         return None, int(kept.sum())
     p = np.stack([part.counts(HUMAN) for part in parts])
     q = [np.stack([part.with_texts(name, own).counts(name) for part in parts]) for own in rows]
-    return float(min(np.mean([score_counts(p, own, scale=score.scale)["mauve"] for own in q]), 1)), int(kept.sum())
+    scores = [score_counts(p, own, scale=score.scale)["mauve"] for own in q]
+    return min(float(np.mean(scores)), 1.0), int(kept.sum())
 
 
 class WordReader:
@@ -272,10 +270,15 @@ class WordReader:
     def __init__(self) -> None:
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
 
-    def __call__(self, texts: Iterable[str]) -> Sequences:
-        words = [words_of_text(text) for text in texts]
-        numbers = [self._numbers[word] for each in words for word in each]
-        return Sequences(np.array(numbers, dtype=np.int64), np.array([len(each) for each in words], dtype=np.int64))
+    def windows(self, texts: Sequence[str], prompts: Sequence[str] | None = None) -> Windows:
+        """The n-grams of texts, without those of each one's prompt."""
+        found = windows(self._words(texts), WORDS)
+        return found if prompts is None else found.without(windows(self._words(prompts), WORDS))
+
+    def _words(self, texts: Sequence[str]) -> Sequences:
+        rows = [np.array([self._numbers[word] for word in words_of_text(text)], np.int64) for text in texts]
+        lengths = np.array([row.size for row in rows], np.int64)
+        return Sequences(np.concatenate([np.empty(0, np.int64), *rows]), lengths)
 
 
 def words_of_text(text: str) -> list[str]:
@@ -286,8 +289,12 @@ def words_of_text(text: str) -> list[str]:
     return list(_WORD.findall(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)).casefold()))
 
 
+def _has_seen(corpus: Corpus) -> bool:
+    return SEEN in corpus.metadata and corpus.metadata[SEEN].dtype.kind == "f"  # a file may have such a field, too
+
+
 def _seen(corpus: Corpus) -> NDArray[np.float64]:
-    return corpus.metadata[SEEN].to_numpy(np.float64) if SEEN in corpus.metadata else np.zeros(len(corpus))
+    return corpus.metadata[SEEN].to_numpy() if _has_seen(corpus) else np.zeros(len(corpus))
 
 
 def _count(number: int, n: int) -> str:

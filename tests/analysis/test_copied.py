@@ -133,6 +133,8 @@ def test_copies_of_seen_texts_count_and_are_kept_with_the_texts() -> None:
     assert (row.candidate_copied, row.seen_copied, row.human_copied) == (40, 40, 0)
     assert "human texts or the seen one" in row.line(TEXTS)
     assert str(row.sentence()) == "m copies 40 of 120 texts from the human file or the seen one."
+    named = corpus_from_texts(OTHERS, name="m", metadata={SEEN: ["1"] * N})
+    assert copied_texts({HUMAN: sides[HUMAN], "m": named}, prompts_of(sides))[0].seen_copied is None
     images = {name: dataclasses.replace(side, kind="molecule") for name, side in sides.items()}
     assert with_seen(images, OTHERS) == images
     assert preflight(images) == Preflight(())

@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.numerics.strings.sequences import Sequences
-from mauve_core.numerics.strings.shared import longest_run, shared_ngrams
+from mauve_core.numerics.strings.shared import Windows, longest_run, shared_ngrams, windows
 
 N = 3
 
 texts = st.lists(st.lists(st.integers(0, 2), max_size=12), min_size=1, max_size=6)
 
 
-def of(rows: list[list[int]]) -> Sequences:
-    return Sequences(np.array([each for row in rows for each in row], np.int64), np.array([*map(len, rows)], np.int64))
+def of(rows: list[list[int]]) -> Windows:
+    tokens = np.array([each for row in rows for each in row], np.int64)
+    return windows(Sequences(tokens, np.array([*map(len, rows)], np.int64)), N)
 
 
 def grams(row: list[int], n: int) -> list[tuple[int, ...]]:
@@ -50,9 +51,9 @@ def test_shares_and_runs_are_those_of_plain_loops(
 ) -> None:
     without = [data.draw(st.lists(st.integers(0, 2), max_size=5)) for _ in rows]
     for held in (others, None):
-        found = shared_ngrams(of(rows), None if held is None else of(held), N, of(without))
+        found = shared_ngrams(of(rows).without(of(without)), None if held is None else of(held))
         np.testing.assert_allclose(found, plain_share(rows, held, without))
-    run = longest_run(of(rows), of(others), N, of(without))
+    run = longest_run(of(rows).without(of(without)), of(others))
     assert (0 if run is None else run.length) == plain_run(rows, others, without)
     if run is not None:
         assert set(grams(rows[run.own], run.length)) & set(grams(others[run.other], run.length))

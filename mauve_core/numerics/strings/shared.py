@@ -8,6 +8,7 @@ w^2 / 2^65, a few in a million for ten million windows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,106 +28,113 @@ class Run:
     other: int
 
 
-def shared_ngrams(
-    own: Sequences, others: Sequences | None, n: int, without: Sequences | None = None
-) -> NDArray[np.float64]:
-    """Share of each sequence's distinct n-grams that some sequence of ``others`` has, too.
-
-    Parameters
-    ----------
-    own : Sequences
-    others : Sequences or None
-        None looks for the n-grams of each sequence in the other ones of ``own``; an equal one counts.
-    n : int >= 2
-    without : Sequences, optional
-        One for each of ``own``, whose n-grams do not count in it.
-
-    Returns
-    -------
-    (len(own.lengths),) float64 array
-        nan for a sequence without n-grams.
-    """
-    places = _places(own, n, without)
-    _, first = np.unique(_of_owner(places.codes, places.owner), return_index=True)
-    codes, owner = places.codes[first], places.owner[first]
-    if others is None:
-        _, same, times = np.unique(codes, return_inverse=True, return_counts=True)
-        known = times[same] > 1
-    else:
-        known = np.isin(codes, _places(others, n).codes)
-    counts, found = (np.bincount(owner, weights, own.lengths.size) for weights in (np.ones(owner.size), known))
-    return np.asarray(np.divide(found, counts, out=np.full(counts.size, np.nan), where=counts > 0))
-
-
-def longest_run(own: Sequences, others: Sequences, n: int, without: Sequences | None = None) -> Run | None:
-    """Longest run of at least n >= 2 tokens that a sequence shares with one of ``others``; None if there is none.
-
-    Runs consist of n-grams that count; see :func:`shared_ngrams`. Of several, the first.
-    """
-    first, second = _places(own, n, without), _places(others, n)
-    first, second = first.only(np.isin(first.codes, second.codes)), second.only(np.isin(second.codes, first.codes))
-    if not first.start.size:
-        return None
-    least, most = n, min(int(side.reach(n).max()) for side in (first, second))
-    while least < most:  # a run holds all shorter ones
-        middle = (least + most + 1) // 2
-        least, most = (least, middle - 1) if _common(first, second, n, middle) is None else (middle, most)
-    found = _common(first, second, n, least)
-    return None if found is None else Run(least, *found)
-
-
 @dataclass(frozen=True, eq=False)
-class _Places:
-    """Windows: (w,) arrays of their hashes, sequences and first tokens, in order, and sums for other lengths."""
+class Windows:
+    """Windows of n tokens that lie within a sequence.
 
+    Attributes
+    ----------
+    n, sequences : int
+        Tokens of a window; sequences, also those without windows.
+    codes : (w,) uint64 array
+        Hashes.
+    owner, start : (w,) int64 arrays
+        Sequence and first token of each, in order.
+    sums, powers : uint64 arrays
+        For hashes of other lengths.
+    """
+
+    n: int
+    sequences: int
     codes: _Codes
     owner: NDArray[np.int64]
     start: NDArray[np.int64]
     sums: _Codes
     powers: _Codes
 
-    def only(self, kept: NDArray[np.bool_]) -> _Places:
+    def only(self, kept: NDArray[np.bool_]) -> Windows:
+        """Some of the windows."""
         return replace(self, codes=self.codes[kept], owner=self.owner[kept], start=self.start[kept])
 
-    def of(self, start: NDArray[np.int64], length: int) -> _Codes:
-        """Hashes of the windows of that length from each start on."""
-        codes: _Codes = (self.sums[start + length] - self.sums[start]) * self.powers[start]
-        return codes
+    def without(self, others: Windows) -> Windows:
+        """Those that the same sequence of ``others`` does not have."""
+        return self.only(~_among(self.own_codes, np.sort(others.own_codes)))
 
-    def reach(self, n: int) -> NDArray[np.int64]:
-        """Tokens from each start on that consecutive windows of n tokens cover."""
-        last = np.append(np.diff(self.start) > 1, True)
-        ends = np.flatnonzero(last)
-        return np.asarray(self.start[ends][np.searchsorted(ends, np.arange(last.size))] - self.start + n)
+    @property
+    def own_codes(self) -> _Codes:
+        """(w,) hashes that also differ between sequences."""
+        return self.codes + _mixed(~self.owner)
+
+    @cached_property
+    def ordered(self) -> _Codes:
+        """(w,) sorted hashes."""
+        return np.sort(self.codes)
+
+    def reach(self) -> NDArray[np.int64]:
+        """(w,) tokens from each start on that consecutive windows cover."""
+        ends = np.flatnonzero(np.append(np.diff(self.start) > 1, True)[: self.start.size])
+        return np.asarray(self.start[ends][np.searchsorted(ends, np.arange(self.start.size))] - self.start + self.n)
+
+    def longer(self, length: int) -> tuple[NDArray[np.int64], _Codes]:
+        """Sequences and hashes of the runs of that length that consecutive windows cover."""
+        kept = self.reach() >= length
+        start = self.start[kept]
+        return self.owner[kept], (self.sums[start + length] - self.sums[start]) * self.powers[start]
 
 
-def _places(rows: Sequences, n: int, without: Sequences | None = None) -> _Places:
-    """Every window of n tokens that lies within a sequence, but for those that the same one of ``without`` has."""
+def windows(rows: Sequences, n: int) -> Windows:
+    """All windows of n >= 2 tokens."""
     start = np.flatnonzero(rows.position + n <= np.repeat(rows.lengths, rows.lengths))
-    inverse, base = (np.full(rows.tokens.size, each, np.uint64) for each in (pow(_BASE, -1, 2**64), _BASE))
+    base, inverse = (np.full(rows.tokens.size, each, np.uint64) for each in (_BASE, pow(_BASE, -1, 2**64)))
     sums = np.append(np.uint64(0), np.cumsum(_mixed(rows.tokens) * np.cumprod(inverse)))
-    found = _Places(sums, rows.owner[start], start, sums, np.cumprod(base))
-    found = replace(found, codes=found.of(start, n))
-    if without is None:
-        return found
-    excluded = _places(without, n)
-    return found.only(~np.isin(_of_owner(found.codes, found.owner), _of_owner(excluded.codes, excluded.owner)))
+    powers = np.cumprod(base)
+    codes = (sums[start + n] - sums[start]) * powers[start]
+    return Windows(n, rows.lengths.size, codes, rows.owner[start], start, sums, powers)
 
 
-def _common(own: _Places, others: _Places, n: int, length: int) -> tuple[int, int] | None:
-    """The first two sequences that share a run of that length, if any do."""
-    long = [side.only(side.reach(n) >= length) for side in (own, others)]
-    codes = [side.of(side.start, length) for side in long]
-    found = np.isin(codes[0], codes[1])
+def shared_ngrams(own: Windows, others: Windows | None) -> NDArray[np.float64]:
+    """(n,) share of each sequence's distinct windows that some sequence of ``others`` has; nan without windows.
+
+    None looks for the windows of each sequence in the other ones of ``own``; an equal one counts.
+    """
+    _, first = np.unique(own.own_codes, return_index=True)
+    codes, owner = own.codes[first], own.owner[first]
+    if others is None:
+        _, same, times = np.unique(codes, return_inverse=True, return_counts=True)
+        known = times[same] > 1
+    else:
+        known = _among(codes, others.ordered)
+    counts, found = (np.bincount(owner, weights, own.sequences) for weights in (np.ones(owner.size), known))
+    return np.asarray(np.divide(found, counts, out=np.full(counts.size, np.nan), where=counts > 0))
+
+
+def longest_run(own: Windows, others: Windows) -> Run | None:
+    """Longest run of windows that a sequence shares with one of ``others``, of several the first; None without any."""
+    first, second = (one.only(_among(one.codes, other.ordered)) for one, other in ((own, others), (others, own)))
+    if not first.start.size:
+        return None
+    least, most = own.n, min(int(side.reach().max()) for side in (first, second))
+    while least < most:  # a run holds all shorter ones
+        middle = (least + most + 1) // 2
+        least, most = (least, middle - 1) if _common(first, second, middle) is None else (middle, most)
+    return _common(first, second, least)
+
+
+def _common(own: Windows, others: Windows, length: int) -> Run | None:
+    (owner, codes), (other, known) = own.longer(length), others.longer(length)
+    found = _among(codes, np.sort(known))
     if not found.any():
         return None
     place = int(found.argmax())
-    return int(long[0].owner[place]), int(long[1].owner[(codes[1] == codes[0][place]).argmax()])
+    return Run(length, int(owner[place]), int(other[(known == codes[place]).argmax()]))
 
 
-def _of_owner(codes: _Codes, owner: NDArray[np.int64]) -> _Codes:
-    """Hashes that also differ between sequences."""
-    return codes + _mixed(~owner)
+def _among(codes: _Codes, ordered: _Codes) -> NDArray[np.bool_]:
+    """Whether each is among sorted ones. ``numpy.isin`` makes a hash table, which takes longer."""
+    places = np.searchsorted(ordered, codes)
+    found = places < ordered.size
+    found[found] = ordered[places[found]] == codes[found]
+    return found
 
 
 def _mixed(numbers: NDArray[np.int64]) -> _Codes:
