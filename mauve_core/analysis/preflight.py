@@ -372,9 +372,9 @@ COLUMNS = ("Format", "Candidate", "Human", "Candidate's", "AUC", "What to do")
 def shown_rows(found: Preflight, rows: Sequence[FormatDifference] | None = None) -> list[tuple[str, ...]]:
     """Return the cells of some rows, the flagged ones by default, unescaped; the second is the candidate's name.
 
-    Copied texts come first: with given rows those of all candidates, else of those that copy.
+    Copied texts of the candidates that copy come first.
     """
-    return [row.cells() for row in (found.copying if rows is None else found.copied)] + [
+    return [row.cells() for row in found.copying] + [
         (
             f"{row.title}: {_measured(row)}",
             row.candidate,

@@ -151,10 +151,7 @@ def _verdict(run: Run, sections: Sequence[str]) -> list[tuple[list[tuple[str, bo
     """Each sentence in parts that are a name or not, and whether the section on formats has more about it."""
     said = verdict(run)
     return [
-        (
-            [(part, isinstance(part, Name)) for part in each.parts],
-            any(each is one for one in (said.format, *said.copied)) and "format" in sections,
-        )
+        ([(part, isinstance(part, Name)) for part in each.parts], each is said.format and "format" in sections)
         for each in said.sentences
     ]
 
