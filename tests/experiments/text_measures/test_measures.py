@@ -314,7 +314,7 @@ def test_few_texts_have_no_spread_and_say_so():
 def test_what_is_missing_is_noted_or_refused():
     human, model = collection(["a b c d"] * 3, "human"), collection(["a b c d"] * 3)
     found = measure(human, {"q": model}, context=Words())
-    assert set(found.measures) == {"zipf", "repetition", "distinct", "diversity", "self-bleu", "length"}
+    assert set(found.measures) == {"zipf", "repetition", "distinct", "diversity", "self-bleu", "copied", "length"}
     assert any(note.startswith("perplexity: left out") for note in found.notes)
     with pytest.raises(InputError, match="a scoring model is needed"):
         measure(human, {"q": model}, ["perplexity"], context=Words())
