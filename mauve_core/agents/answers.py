@@ -86,6 +86,7 @@ class Verdict(Answer):
         bool, Field(description="Whether tests tell one candidate, the closest, apart from every other one.")
     ]
     too_few_texts: Annotated[str | None, Field(description="Not null: the scores are mostly noise.")]
+    copied_texts: Annotated[list[str], Field(description="Candidates that copy human texts: none is the closest.")]
     formats_differ: Annotated[str | None, Field(description="Not null: scores may reflect formats.")]
     main_reason: MainReason | None
     candidates: Annotated[list[CandidateName], Field(description="Those that the sentences name.")]

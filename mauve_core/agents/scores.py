@@ -60,7 +60,9 @@ def verdict(access: Access, run_id: str) -> Verdict:
     if found.reason is not None:
         about = found.reason.names[0] if found.reason.names else comparison.candidates[0].name
         reason = reason_of(run, about)
-    said = [each for each in (found.closest, found.format, found.reason) if each is not None]
+    said = [
+        each for each in (*found.copied[:MOST_NAMES], found.closest, found.format, found.reason) if each is not None
+    ]
     names = dict.fromkeys([*found.leaders[:MOST_NAMES], *(name for each in said for name in each.names)])
     return Verdict(
         run=run.id,
@@ -68,6 +70,7 @@ def verdict(access: Access, run_id: str) -> Verdict:
         leaders=[numbers[name] for name in found.leaders],
         closest_told_apart=len(found.leaders) == 1 < len(numbers),
         too_few_texts=None if found.few is None else in_our_words(found.few, numbers),
+        copied_texts=[in_our_words(each, numbers) for each in found.copied[:MOST_NAMES]],
         formats_differ=None if found.format is None else in_our_words(found.format, numbers),
         main_reason=reason,
         candidates=[named(comparison, name) for name in names],

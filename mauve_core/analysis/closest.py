@@ -63,6 +63,12 @@ def closest_of(
     return _several_tied(leader, tied, behind, test)
 
 
+def among_others(parts: Parts) -> Parts:
+    """Say :func:`closest_of` of the candidates that are left where others copy human texts."""
+    first, *rest = parts
+    return ("Among the others, ", first if isinstance(first, Name) else first[:1].lower() + first[1:], *rest)
+
+
 def mean_and_interval(estimate: Estimate) -> str:
     """Give a score with both spreads: ``0.881 ± 0.014 (0.825 to 0.928)``."""
     return f"{mean_and_spread(estimate)} ({interval_of(estimate)})"

@@ -122,9 +122,9 @@ def run_preflight(run: Run) -> Preflight:
     """As ``mauve_core.analysis.preflight.preflight`` of the run's texts."""
 
     def make() -> _Arrays:
-        return {"json": np.array(json.dumps(dataclass_to_json(preflight(run.corpora))))}
+        return {"json": np.array(json.dumps(dataclass_to_json(preflight(run.corpora, comparison=run.comparison))))}
 
-    return from_json(Preflight, json.loads(str(cached(run, "preflight", make)["json"])))
+    return from_json(Preflight, json.loads(str(cached(run, "preflight-copied", make)["json"])))
 
 
 def run_words(run: Run, source: str) -> WordCounts:

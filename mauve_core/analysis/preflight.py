@@ -14,6 +14,9 @@ measured in every text (:mod:`mauve_core.analysis.format_measures`). For each ki
 
 Texts of one prompt, and equal texts, are not independent, which is taken into account as that function's module says.
 A side of too few units (:func:`mauve_core.numerics.resampling.units.too_few`) has no flag.
+
+Whether a candidate copies human texts is no matter of format and has a rule of its own
+(:mod:`mauve_core.analysis.copied`).
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.analysis.copied import LEAST, TITLE, CopiedTexts, copied_texts
 from mauve_core.analysis.format_kinds import KINDS, Measure
 from mauve_core.analysis.format_measures import (
     FormatMeasures,
@@ -56,6 +60,7 @@ from mauve_core.corpus.pairing import prompts_of, units_among
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.resampling.units import too_few
 from mauve_core.numerics.statistics.auc import Auc, auc_of
+from mauve_core.scoring.result import Comparison
 
 LEVEL = 0.01
 """Chance of any flag for a candidate whose format does not differ."""
@@ -145,12 +150,26 @@ class Preflight:
         Least distance of a flagged AUC from 1/2.
     confidence : float
         Confidence level of the intervals.
+    copied : tuple of CopiedTexts
+        One per candidate.
     """
 
     rows: tuple[FormatDifference, ...]
     level: Share = LEVEL
     least_effect: Share = LEAST_EFFECT
     confidence: Share = CONFIDENCE
+    copied: tuple[CopiedTexts, ...] = ()
+
+    @property
+    def copying(self) -> tuple[CopiedTexts, ...]:
+        """The candidates that copy, those with the largest share first."""
+        found = (row for row in self.copied if row.flagged)
+        return tuple(sorted(found, key=lambda row: -row.candidate_copied / row.candidate_n))
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is anything to warn of."""
+        return bool(self.flagged or self.copying)
 
     @property
     def flagged(self) -> tuple[FormatDifference, ...]:
@@ -161,11 +180,13 @@ class Preflight:
 
     @property
     def clean(self) -> int:
-        """Number of candidates without a flag."""
+        """Number of candidates without a flag on a format."""
         return len({row.candidate for row in self.rows} - {row.candidate for row in self.flagged})
 
 
-def preflight(corpora: Mapping[str, Corpus], progress: Progress = silent) -> Preflight:
+def preflight(
+    corpora: Mapping[str, Corpus], progress: Progress = silent, comparison: Comparison | None = None
+) -> Preflight:
     """Check every candidate against the human side.
 
     Parameters
@@ -174,6 +195,8 @@ def preflight(corpora: Mapping[str, Corpus], progress: Progress = silent) -> Pre
         By source, including ``human``. A side without prompts is looked up in those of the others, by id.
     progress : callable
         May raise CancelledError.
+    comparison : Comparison, optional
+        Of these texts, for scores without copied ones.
 
     Returns
     -------
@@ -191,7 +214,8 @@ def preflight(corpora: Mapping[str, Corpus], progress: Progress = silent) -> Pre
     human = _Side(corpora[HUMAN], found[HUMAN])
     candidates = {name: _Side(corpora[name], found[name]) for name in corpora if name != HUMAN}
     by_candidate = [_compared(name, human, side) for name, side in candidates.items()]
-    return Preflight(tuple(row for rows in zip(*by_candidate, strict=True) for row in rows))
+    rows = tuple(row for rows in zip(*by_candidate, strict=True) for row in rows)
+    return Preflight(rows, copied=copied_texts(corpora, prompts, comparison))
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,17 +322,24 @@ def _summary(measure: Measure, human: _Floats, candidate: _Floats) -> tuple[Summ
 
 
 def headline(found: Preflight) -> str:
-    """Say in a sentence how many candidates differ in format, and in what, with the AUC furthest from 1/2."""
+    """Say how many candidates copy, how many differ in format, and in what, with the AUC furthest from 1/2."""
+    copies = ""
+    if found.copying:
+        told, total = len(found.copying), len(found.copied)
+        who = "The candidate copies" if total == 1 else f"{told} of {total} candidates cop{'ies' if told == 1 else 'y'}"
+        copies = f"{who} human texts. "
     if not found.flagged:
-        return f"No difference of format was found in {len(KINDS)} kinds."
+        return f"{copies}No difference of format was found in {len(KINDS)} kinds."
     told, total = len({row.candidate for row in found.flagged}), len({row.candidate for row in found.rows})
     who = "The candidate differs" if total == 1 else f"{told} of {total} candidates differ{'s' if told == 1 else ''}"
-    return f"{who} from the human texts in format: {_kinds(found)}."
+    return f"{copies}{who} from the human texts in format: {_kinds(found)}."
 
 
 def short_headline(found: Preflight) -> str:
-    """List the flagged kinds with the AUC furthest from 1/2, below a verdict that says who differs."""
-    return f"Differences of format: {_kinds(found)}"
+    """List the flagged kinds with the AUC furthest from 1/2, below a verdict that says who copies and who differs."""
+    parts = [TITLE] if found.copying else []
+    parts += [f"Differences of format: {_kinds(found)}"] if found.flagged else []
+    return ". ".join(parts)
 
 
 def _kinds(found: Preflight) -> str:
@@ -320,11 +351,16 @@ def _kinds(found: Preflight) -> str:
 
 def rule_sentence(found: Preflight) -> str:
     """Explain the columns and the rule."""
-    return (
+    rule = (
         "AUC: the chance that a candidate's text has more of it than one of the other side, with its "
         f"{found.confidence:.0%} interval; 0.5 tells nothing apart. Listed: p at most {found.level:g} after Holm's "
         f"correction for {len(KINDS)} kinds, and an AUC at least {found.least_effect:g} away from 0.5."
     )
+    copied = (
+        f" {TITLE} are listed if the interval of the AUC lies above {0.5 + LEAST / 2:g}; human texts are held against "
+        "the other human texts."
+    )
+    return rule + (copied if found.copied else "")
 
 
 COLUMNS = ("Format", "Candidate", "Human", "Candidate's", "AUC", "What to do")
@@ -332,8 +368,11 @@ COLUMNS = ("Format", "Candidate", "Human", "Candidate's", "AUC", "What to do")
 
 
 def shown_rows(found: Preflight, rows: Sequence[FormatDifference] | None = None) -> list[tuple[str, ...]]:
-    """Return the cells of some rows, the flagged ones by default, unescaped; the second is the candidate's name."""
-    return [
+    """Return the cells of some rows, the flagged ones by default, unescaped; the second is the candidate's name.
+
+    Copied texts of the candidates that copy come first.
+    """
+    return [row.cells() for row in found.copying] + [
         (
             f"{row.title}: {_measured(row)}",
             row.candidate,
@@ -357,7 +396,8 @@ def flagged_lines(found: Preflight, words: Words = TEXTS) -> list[str]:
     by_kind: dict[str, list[FormatDifference]] = {}
     for row in found.flagged:
         by_kind.setdefault(row.kind, []).append(row)
-    lines = []
+    others = len(found.copying) - 1
+    lines = [f"{row.line(words)}{f' And {others} more.' if others else ''}" for row in found.copying[:1]]
     for rows in by_kind.values():
         row = rows[0]
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""

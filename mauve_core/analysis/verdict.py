@@ -3,18 +3,19 @@
 No sentence claims more than the test behind it. One candidate is called the closest only if it is told apart from
 every other one (``mauve_core.scoring.differences``); otherwise all that are not told apart from the one with the
 highest MAUVE are named, since each of them could be the closest. A candidate that is told apart from the first cannot.
+Nor can one that copies human texts (``mauve_core.analysis.copied``): that is said, and the others are ranked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
 import numpy as np
 
-from mauve_core.analysis.closest import SCORE, Ranked, closest_of, score_in_full, sizes_of
+from mauve_core.analysis.closest import SCORE, Ranked, among_others, closest_of, score_in_full, sizes_of
 from mauve_core.analysis.format_caution import format_caution
 from mauve_core.analysis.gap_test import LEVEL, GapTest
 from mauve_core.analysis.main_reason import Reason
@@ -40,6 +41,7 @@ from mauve_core.store import Run
 LEAST_TEXTS = 100
 """Texts a side below which there is no verdict."""
 
+ALL_COPY = "All candidates copy human texts, so none is called the closest."
 TOO_FEW = "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more."
 
 
@@ -53,6 +55,8 @@ class Verdict:
         What is compared with what.
     few : Sentence or None
         That the texts are too few, if they are.
+    copied : tuple of Sentence
+        Which candidates copy human texts, and what they score without that.
     closest : Sentence
         Who is closest to the human texts and by how much, or who cannot be told apart.
     format : Sentence or None
@@ -61,11 +65,13 @@ class Verdict:
     reason : Sentence or None
         A main reason (``mauve_core.analysis.main_reason``).
     leaders : tuple of str
-        Candidates of which each could be the closest, the one with the highest MAUVE first; none without a verdict.
+        Candidates of which each could be the closest, the one with the highest MAUVE first; none if all copy or
+        without a verdict.
     """
 
     subject: Sentence
     few: Sentence | None
+    copied: tuple[Sentence, ...]
     closest: Sentence
     format: Sentence | None
     reason: Sentence | None
@@ -74,13 +80,13 @@ class Verdict:
     @property
     def sentences(self) -> tuple[Sentence, ...]:
         """All there are, in order."""
-        found = (self.subject, self.few, self.closest, self.format, self.reason)
+        found = (self.subject, self.few, *self.copied, self.closest, self.format, self.reason)
         return tuple(each for each in found if each is not None)
 
     @property
     def caution(self) -> str | None:
-        """What makes the scores doubtful: too few texts, differences of format; None for neither."""
-        return " ".join(str(each) for each in (self.few, self.format) if each is not None) or None
+        """What makes the scores doubtful: too few texts, copied ones, differences of format; None for neither."""
+        return " ".join(str(each) for each in (self.few, *self.copied, self.format) if each is not None) or None
 
     def as_dict(self) -> dict[str, str | list[str] | None]:
         """Return the sentences as plain text, and the leaders: the entries of :class:`VerdictJson`."""
@@ -97,13 +103,13 @@ class VerdictJson(TypedDict):
     subject : str
         What is compared with what.
     caution : str or None
-        What makes the scores doubtful: too few texts, differences of format; None for neither.
+        What makes the scores doubtful: too few texts, copied ones, differences of format; None for neither.
     closest : str
         Who is closest to the human texts and by how much, or who cannot be told apart.
     reason : str or None
         A main reason of the widest difference; None if none is found.
     leaders : list of str
-        Candidates of which each could be the closest, the one with the highest MAUVE first.
+        Candidates of which each could be the closest, the one with the highest MAUVE first; none if all copy.
     """
 
     subject: str
@@ -138,24 +144,32 @@ def verdict_of(
     apart.
     """
     unsupported, words = _unsupported(comparison), comparison.words
-    ordered = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
+    copying = {row.candidate: row.sentence() for row in checked.copying if row.candidate not in unsupported}
+    ranked = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
     why_not = sentence("{}", " ".join(unsupported.values())) if unsupported else None
-    if HUMAN in unsupported or not ordered:
+    if HUMAN in unsupported or not ranked:
         assert why_not is not None  # noqa: S101 (there is a candidate)
-        return Verdict(_subject(comparison).said_of(words), None, why_not.said_of(words), None, None, ())
-    leader, *others = ordered
+        return Verdict(_subject(comparison).said_of(words), None, (), why_not.said_of(words), None, None, ())
+    ordered = [each for each in ranked if each.name not in copying]
+    leader, *others = ordered or ranked[:1]
     tied = [each for each in others if not told_apart(comparison, SCORE, leader.name, each.name)]
     behind = [each for each in others if each not in tied]
     few = _few(comparison) or why_not
     reason = None if few else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
-    leaders = [each.name for each in (leader, *tied)]
-    closest = _closest(comparison, ordered, tied, behind, tested(leader.name))
-    farthest = None if reason is None else _reason(reason, len(ordered))
-    named = [*leaders, *closest.names, *(farthest.names if farthest else ())]
-    caution = format_caution(checked, [each.name for each in ordered], named)
+    leaders = [each.name for each in (leader, *tied)] if ordered else []
+    if ordered:
+        closest = _closest(comparison, ordered, tied, behind, tested(leader.name), copying)
+    elif len(ranked) == 1:
+        closest = Sentence(_alone(leader, tested(leader.name)))
+    else:
+        closest = sentence(ALL_COPY)
+    farthest = None if reason is None else _reason(reason, len(ranked))
+    named = [*leaders, *copying, *closest.names, *(farthest.names if farthest else ())]
+    caution = format_caution(checked, [each.name for each in ranked], named)
     few, caution, farthest = (each and each.said_of(words) for each in (few, caution, farthest))
+    copied = tuple(each.said_of(words) for each in copying.values())
     subject = _subject(comparison).said_of(words)
-    return Verdict(subject, few, closest.said_of(words), caution, farthest, tuple(leaders))
+    return Verdict(subject, few, copied, closest.said_of(words), caution, farthest, tuple(leaders))
 
 
 def _subject(comparison: Comparison) -> Sentence:
@@ -213,6 +227,7 @@ def _closest(
     tied: Sequence[Candidate],
     behind: Sequence[Candidate],
     tested: GapTest,
+    copying: Collection[str],
 ) -> Sentence:
     leader = ordered[0]
     if len(ordered) == 1:
@@ -220,6 +235,7 @@ def _closest(
     else:
         near, far = ([_ranked(each) for each in group] for group in (tied, behind))
         parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE))
+        parts = among_others(parts) if copying else parts
     if len(ordered) > 1 and not tested.explains:
         parts += filled(
             " The gap between {} and the human texts could be one between human texts (p = {}).",

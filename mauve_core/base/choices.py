@@ -15,7 +15,7 @@ MEASURES_OVER_K = ("precision", "recall", "density", "coverage")
 
 MEASURE_NAMES = (
     "perplexity", "zipf", "repetition", "distinct", "diversity", "self-bleu", "discriminator", "sparsemax", "token-js",
-    "epsilon-perplexity", *MEASURES_OVER_K, "vendi", "length",
+    "epsilon-perplexity", *MEASURES_OVER_K, "copied", "vendi", "length",
 )  # fmt: skip
 """Text measures, in display order."""
 

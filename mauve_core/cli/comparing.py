@@ -57,6 +57,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "them",
     )
     add_skip_option(parser)
+    parser.add_argument(
+        "--seen",
+        metavar="FILE",
+        help="texts that a candidate may have seen, such as those it was trained on: look for copies of them, too",
+    )
     add_encoder_options(parser)
     parser.add_argument(
         "--features",
@@ -76,7 +81,7 @@ def _compare(args: argparse.Namespace) -> int:
     if args.estimate:
         raise InputError("--estimate is for corpora in shards", todo="Give it with --engine")
     task = task_of(args)
-    tables = look_at(task.files.values())
+    tables = look_at(task.all_files)
     require_device(args.device)
     if not args.features:
         name_default_encoder(args, task.human.path, task.human.text_field)
@@ -118,6 +123,7 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
         normalize=normalize_steps(args),
         equalize=args.equalize,
         skip_unencodable=args.skip_unencodable,
+        seen=None if args.seen is None else TextFile(args.seen),
     )
 
 

@@ -348,14 +348,14 @@ def run_json(run: Run) -> dict[str, Any]:
 
 
 def run_table(run: Run) -> str:
-    """A run's verdict and leaderboard; between them, formats in which a candidate differs from the human texts."""
+    """A run's verdict and leaderboard; between them, copied texts and formats in which a candidate differs."""
     from mauve_core.analysis.format_steps import steps_for
     from mauve_core.analysis.precomputed import run_preflight
     from mauve_core.analysis.preflight import to_text
 
     found = run_preflight(run)
     parts = [verdict_text(run), to_table(run.comparison)]
-    if found.flagged:
+    if found.shown:
         steps = ",".join(steps_for(found))
         encoder = "" if run.comparison.config.encoder else " --encoder MODEL"
         todo = f"\n  Normalize both sides: mauve-lens runs again {run.id} --normalize {steps}{encoder}" if steps else ""

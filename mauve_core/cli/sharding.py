@@ -63,6 +63,7 @@ _NOT_IN_SHARDS = (
     "normalize",
     "equalize",
     "skip_unencodable",
+    "seen",
     "metadata_field",
     "quoting",
     "generation",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
-from mauve_core.analysis.closest import SCORE, Ranked, closest_of, mean_and_interval, score_in_full
+from mauve_core.analysis.closest import SCORE, Ranked, among_others, closest_of, mean_and_interval, score_in_full
+from mauve_core.analysis.precomputed import run_preflight
 from mauve_core.analysis.sentences import Name, Sentence, sentence
-from mauve_core.analysis.verdict import TOO_FEW
+from mauve_core.analysis.verdict import ALL_COPY, TOO_FEW
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import (
@@ -78,13 +79,16 @@ def missing_sentence(found: ShardedComparison) -> str:
     return "" if why is None else f"Texts or phrases of the clusters over all texts are missing: {why}"
 
 
-def closest_over_all(found: ShardedComparison) -> Sentence:
+def closest_over_all(found: ShardedComparison, copying: Collection[str] = ()) -> Sentence:
     """Say who is closest to the human texts over all texts, as a run's verdict does (``analysis.verdict``).
 
-    Of :func:`settled` results, where there is a run.
+    Of :func:`settled` results, where there is a run; of candidates that do not copy, unless all do.
     """
-    ordered = ranked_over_all(found)
-    leader, *others = ordered
+    ranked = ranked_over_all(found)
+    ordered = [each for each in ranked if each.name not in copying]
+    if not ordered and len(ranked) > 1:
+        return sentence(ALL_COPY)
+    leader, *others = ordered or ranked
     if not others:
         return sentence("{} over all texts: {}.", Name(leader.name), score_in_full(leader))
     test = partial(found.difference, SCORE)
@@ -96,7 +100,8 @@ def closest_over_all(found: ShardedComparison) -> Sentence:
         why = f"numbers of texts differ by more than {as_percent(LIKE_SIZES)}, so not all differences were tested"
         tied = [other for other in others if overlap(_ends(leader), _ends(other))]
     behind = [other for other in others if other not in tied]
-    return Sentence(closest_of(leader, tied, behind, test, why))
+    parts = closest_of(leader, tied, behind, test, why)
+    return Sentence(among_others(parts) if copying else parts)
 
 
 def settled(found: ShardedComparison, run: Run | None) -> ShardedComparison:
@@ -111,10 +116,13 @@ def answers_over_all(found: ShardedComparison, run: Run | None) -> tuple[Sentenc
 
     ``run`` is the stored sample, if there is one.
     """
-    doubts = tuple(_doubts(found))
-    closest, name = closest_over_all(settled(found, run)), ranked_over_all(found)[0].name
-    halves = found[name].halves
-    if halves is None:
+    copies = [] if run is None else [row.sentence() for row in run_preflight(run).copying]
+    copying = [name for each in copies for name in each.names]
+    doubts = (*_doubts(found), *(Sentence(("In the sample, ", *each.parts)) for each in copies))
+    closest = closest_over_all(settled(found, run), copying)
+    name = next((each.name for each in ranked_over_all(found) if each.name not in copying), None)
+    halves = None if name is None else found[name].halves
+    if name is None or halves is None:
         return (*doubts, closest)
     own, human = (mean_and_interval(each[SCORE]) for each in (halves.candidate, halves.human))
     like = f"Like for like at {halves.n:,} texts a side, {{}} has a MAUVE of {own}, {HUMAN_VS_HUMAN} one of {human}."

@@ -1,4 +1,4 @@
-"""Report section on differences of format between the candidates and the human texts."""
+"""Report section on copied texts, and on differences of format between the candidates and the human texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def preflight_section(run: Run) -> Section:
     """The flagged kinds of format in a table; a sentence where there is none."""
     found, said = run_preflight(run), run.comparison.words.said
     remarks = (said(headline(found)),)
-    if not found.flagged:
+    if not found.shown:
         return Section("format", "Format", (Remarks(remarks),))
     table = Table("Differences of format", tuple(map(said, COLUMNS)), tuple(shown_rows(found)), rule_sentence(found))
     return Section("format", "Format", (Remarks(remarks, weighty=True), table))

@@ -52,6 +52,9 @@ class ComparisonTask(NewRunTask):
         Draw equal numbers of texts from every side, with the seed of the scores (:mod:`mauve_core.corpus.equalizing`).
     skip_unencodable : bool
         As for :func:`mauve_core.scoring.compare.compare`; what is drawn comes first.
+    seen : TextFile or None
+        Texts that a candidate may have seen, such as those it was trained on: :mod:`mauve_core.analysis.copied` looks
+        for copies of them, too.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -64,6 +67,7 @@ class ComparisonTask(NewRunTask):
     normalize: tuple[str, ...] | None = None
     equalize: bool = False
     skip_unencodable: bool = False
+    seen: TextFile | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,6 +99,11 @@ class ComparisonTask(NewRunTask):
         """Return the file of each source, ``human`` first."""
         return {HUMAN: self.human, **self.candidates}
 
+    @property
+    def all_files(self) -> list[TextFile]:
+        """Return all files that the task reads."""
+        return [*self.files.values(), *([] if self.seen is None else [self.seen])]
+
     def amount(self, sides: Mapping[str, SideSize]) -> Amount:
         """Return how much work this is; ``sides`` are those of :attr:`files`."""
         like = settings_in_words(self.config), self.device, *(self.normalize or ())
@@ -120,7 +129,7 @@ class ComparisonTask(NewRunTask):
         """
 
         corpora: dict[str, Corpus] = {}
-        tables = look_at(self.files.values()) if tables is None else tables
+        tables = look_at(self.all_files) if tables is None else tables
         features: dict[str, NDArray[np.floating]] = {}
         for done, (name, file) in enumerate(self.files.items()):
             progress(READING, done, len(self.files))
@@ -131,6 +140,7 @@ class ComparisonTask(NewRunTask):
             corpora[name] = file.read(name, tables, tell, reference=name == HUMAN)
             if file.features is not None:
                 features[name] = features_of(name, corpora[name], file.features)
+        seen = None if self.seen is None else self.seen.read("seen", tables)
         tables.clear()
         progress(READING, len(self.files), len(self.files))
         require_one_width(features)
@@ -141,6 +151,10 @@ class ComparisonTask(NewRunTask):
             draws = equal_draws(corpora, seed)
             corpora = drawn(corpora, draws, seed)
             features = {name: array[draws[name]] for name, array in features.items()}
+        if seen is not None:
+            from mauve_core.analysis.copied import with_seen  # imports SciPy, which a refused task does not need
+
+            corpora = with_seen(corpora, seen.texts)
         return compare_and_store(
             self.name,
             corpora,

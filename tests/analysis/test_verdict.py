@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mauve_core.analysis.copied import CopiedTexts
 from mauve_core.analysis.gap_test import GapTest
 from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.preflight import FormatDifference, Preflight
@@ -240,6 +241,50 @@ def test_human_vs_human_counts_like_for_like_only(alike: float, reaches: bool) -
     assert sentences[1].endswith(clause) == reaches
     assert ("reaches" in sentences[1]) == reaches
     assert "reaches" not in said(dataclasses.replace(comparison, like_for_like=()))[1][1]
+
+
+def copies(name: str, *, score: float | None = 0.6, all_of_them: bool = False, flagged: bool = True) -> CopiedTexts:
+    copied, left = (200, 0) if all_of_them else (60, 140)
+    return CopiedTexts(
+        name, 200, 200, 0, 0, 1, copied, None, 0.3, 0.2, 0.4, flagged, 90, ("1", "2"), score, left if flagged else 0
+    )
+
+
+def test_a_candidate_that_copies_is_never_the_closest() -> None:
+    comparison = of({"a": 0.95, "b": 0.9, "c": 0.8, "d": 0.79}, apart=[("b", "c"), ("b", "d")])
+    reasons = {name: reason_of(name) for name in "ab"}
+    found, sentences = said(
+        comparison, reasons=reasons, checked=Preflight((), copied=(copies("a"), copies("d", flagged=False)))
+    )
+    assert sentences[1:] == [
+        "a copies 60 of 200 texts from the human file; without them its MAUVE is 0.600 (140 texts).",
+        "Among the others, b is closest to the human texts, told apart from every other candidate: MAUVE 0.900 ± 0.010 "
+        "(0.880 to 0.920), ahead of c, the next, by 0.100 (0.070 to 0.130; adjusted p = 0.004).",
+        "Main difference of b: it repeats itself (distinct-4 46% per text against 95%).",
+    ]
+    assert found.leaders == ("b",)
+    assert found.caution == sentences[1]
+    _, sentences = said(comparison, checked=Preflight((), copied=(copies("b", score=None),)))
+    assert sentences[1].endswith("from the human file; too few are left to score without them.")
+    assert sentences[2].startswith("Among the others, one of a, c and d is closest to the human texts, but ")
+
+
+def test_where_one_is_left_or_all_copy_nobody_is_called_the_closest() -> None:
+    comparison = of({"a": 0.95, "b": 0.9}, apart=[("a", "b")])
+    found, sentences = said(comparison, checked=Preflight((), copied=(copies("a", score=None, all_of_them=True),)))
+    assert sentences[1:] == [
+        "a copies all 200 texts from the human file.",
+        "The texts of b differ from the human texts (p = 0.002): MAUVE 0.900 ± 0.010 (0.880 to 0.920).",
+    ]
+    assert found.leaders == ("b",)
+    found, sentences = said(comparison, checked=Preflight((), copied=(copies("a"), copies("b"))))
+    assert sentences[3:] == ["All candidates copy human texts, so none is called the closest."]
+    assert found.leaders == ()
+    found, sentences = said(of({"a": 0.9}), NO_GAP, checked=Preflight((), copied=(copies("a"),)))
+    assert sentences[2] == (
+        "The texts of a are not told apart from the human texts (p = 0.21): MAUVE 0.900 ± 0.010 (0.880 to 0.920)."
+    )
+    assert found.leaders == ()
 
 
 FOUR = {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.4}

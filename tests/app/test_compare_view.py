@@ -49,6 +49,7 @@ from mauve_core.tasks.base import Task
 from mauve_core.tasks.recompare import RecompareTask
 from tests.app.pages import url_of
 from tests.mutations import over_shards_example
+from tests.planted_copies import make_copier_run
 from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
 from tests.synthetic import make_run
@@ -284,6 +285,19 @@ def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPa
     assert cells["Candidate"] == f"**{escaped(name)}**"
     assert cells["Human"].replace(UNBROKEN, " ") == "0 of 60 (0%)"
     assert cells["What to do"].startswith("Strip")
+
+
+def test_a_copier_is_named_in_the_answer_and_the_others_are_ranked(open_page: OpenPage, own_home: Path) -> None:
+    run = make_copier_run(own_home)
+    app = open_page(run=run.id)
+    assert not app.exception
+    (answer,) = (plain(each.value) for each in app.markdown if "human file" in each.value)
+    assert answer.startswith("copier copies 40 of 120 texts from the human file; without them its MAUVE is ")
+    assert "Among the others, near is closer to the human texts than far" in answer
+    assert any(each.label.startswith("Copied texts") for each in app.expander)
+    (cells,) = app.table[0].value.to_dict("records")
+    assert cells["Candidate's"].replace(UNBROKEN, " ") == "40 of 120 (33%)"
+    assert not [each for each in app.button if each.key == f"normalize_{run.id}_start"], "that takes no copy away"
 
 
 def test_a_run_can_be_normalized_as_a_new_one(

@@ -34,7 +34,7 @@ from tests.word_runs import encoded_run
 pytestmark = pytest.mark.integration
 
 DIGESTS = {
-    "mauve-lens/compare/1": "ed023e1bc717d3f4",
+    "mauve-lens/compare/1": "64f72215516cbbe3",
     "mauve-lens/shard-merge/1": "bb85e4aeed33627b",
     "mauve-lens/shard-run/1": "600e9b062ad8a306",
     "mauve-lens/gate/1": "aa6509e80566978e",

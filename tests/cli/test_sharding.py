@@ -145,6 +145,7 @@ def test_an_estimate_is_printed_and_nothing_is_encoded(folder: Path, capsys: pyt
     [
         (["--engine", "dask"], "This engine is unknown"),
         (["--engine", "local", "--equalize"], "--equalize cannot be combined with --engine"),
+        (["--engine", "local", "--seen", "x.jsonl"], "--seen cannot be combined with --engine"),
         (["--engine", "local", "--workers", "0"], "'0' is not a whole number above 0"),
         (["--engine", "local", "--device", "cuda:7"], "This machine has no CUDA device"),
     ],

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_sd, t_interval
+from mauve_core.numerics.resampling.jackknife import (
+    difference_of_means,
+    jackknife_estimate,
+    jackknife_parts,
+    jackknife_sd,
+    t_interval,
+)
 
 
 def left_out(values, labels, statistic):
@@ -56,3 +62,30 @@ def test_unusable_groups_are_refused(values, sizes):
     for of in (jackknife_sd, jackknife_estimate):
         with pytest.raises(InputError):
             of(1.0, values, sizes)
+
+
+def test_a_difference_of_means_leaves_out_units_on_both_sides() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.random(12), rng.random(9)
+    units = np.repeat(np.arange(6), 2), np.array([0, 0, 1, 2, 3, 4, 5, 5, 5])
+    found = difference_of_means(first, second, *units)
+    parts = []
+    for values, own in zip((first, second), units, strict=True):
+        left_out = [values[own != unit].mean() for unit in range(6)]
+        parts.append(jackknife_parts(values.mean(), left_out, np.bincount(own)))
+    sd = np.sqrt(((parts[0] - parts[1]) ** 2).sum())
+    assert found == pytest.approx((first.mean() - second.mean(), *t_interval(first.mean() - second.mean(), sd, 6)))
+    assert difference_of_means(first, second, np.zeros(12, int), units[1]) is None, "one unit has no spread"
+    assert difference_of_means([1.0] * 3, [], [0, 1, 2], []) is None
+
+
+def test_the_interval_of_a_difference_covers_where_texts_of_a_unit_are_alike() -> None:
+    """Sixty units of four equal texts a side; half of the units are on both sides."""
+    rng, covered = np.random.default_rng(1), 0
+    codes = np.repeat(np.arange(60), 4), np.repeat(np.arange(30, 90), 4)
+    for _ in range(300):
+        of_unit = rng.random(90) < 0.3
+        found = difference_of_means(of_unit[codes[0]], of_unit[codes[1]], *codes)
+        assert found is not None
+        covered += found[1] <= 0 <= found[2]
+    assert covered / 300 == pytest.approx(0.95, abs=0.035)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mauve_core.analysis.verdict import ALL_COPY
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig
 from mauve_core.experiments.over_shards import closest_over_all, over_all_rows
 from mauve_core.scoring.compare import compare
@@ -65,6 +66,8 @@ def test_the_closest_is_named_as_in_a_verdict(two: tuple[Plan, Path, ShardedComp
     assert said.startswith("other is closer to the human texts than model: MAUVE")
     assert "adjusted p = 0.001" in said
     assert [row[0] for row in over_all_rows(found)[1]] == ["other", "model"]
+    assert str(closest_over_all(found, ["other"])).startswith("model over all texts: MAUVE"), "what copies is left out"
+    assert str(closest_over_all(found, ["other", "model"])) == ALL_COPY
 
 
 def test_without_a_test_intervals_decide_and_that_is_said(

@@ -20,11 +20,11 @@ _WORD = re.compile(r"\S+")
 
 
 def show(run: Run, state: State, *, sampled: bool = False) -> None:
-    """The first sentence of the run's verdict, a caution on formats and a main reason, for its own settings whatever
-    the reader has set; the table of formats stands below it. ``sampled`` says that the run is a sample of more texts.
+    """The first sentence of the run's verdict, cautions on copies and formats and a main reason, for its own settings
+    whatever the reader has set; the table of formats stands below it. ``sampled``: the run is a sample of more texts.
     """
     found = cache.verdict_of(run.id)
-    shown = [found.few, in_sentences(found.closest)[0], found.format, found.reason]
+    shown = [found.few, *found.copied, in_sentences(found.closest)[0], found.format, found.reason]
     changed = score_controls.settings_in_words(state, run.comparison)
     own = "At the run's own settings: " if changed else ""
     sample = "In the sample: " if sampled else ""
@@ -35,7 +35,7 @@ def show(run: Run, state: State, *, sampled: bool = False) -> None:
 def show_closest(run: Run) -> None:
     """Who is closest to the human texts, at the run's own settings."""
     found = cache.verdict_of(run.id)
-    st.markdown(_written([found.few, in_sentences(found.closest)[0]]))
+    st.markdown(_written([found.few, *found.copied, in_sentences(found.closest)[0]]))
 
 
 def show_rest(run: Run) -> None:
@@ -43,9 +43,10 @@ def show_rest(run: Run) -> None:
     found = cache.verdict_of(run.id)
     rest = in_sentences(found.closest)[1:]
     if rest:
-        ranked = len(run.comparison.candidates) > 1
+        ranked = len(run.comparison.candidates) > len(found.copied) + 1
+        of = " of the others" if found.copied else ""
         first = (
-            f"{_name(found.leaders[0])} has the highest MAUVE at the run's own settings. "
+            f"{_name(found.leaders[0])} has the highest MAUVE{of} at the run's own settings. "
             if ranked and found.leaders
             else ""
         )

@@ -31,6 +31,7 @@ from mauve_core.experiments.text_measures.base import (
 )
 from mauve_core.experiments.text_measures.collection import Collection, by_unit
 from mauve_core.experiments.text_measures.context import MeasureContext
+from mauve_core.experiments.text_measures.copied import Copied
 from mauve_core.experiments.text_measures.coverage import Coverage
 from mauve_core.experiments.text_measures.density import Density
 from mauve_core.experiments.text_measures.differences import Measured, measure_differences
@@ -94,6 +95,7 @@ MEASURES: dict[str, Measure] = {
         Recall(),
         Density(),
         Coverage(),
+        Copied(),
         Vendi(),
         Length(),
     )

@@ -16,6 +16,8 @@ from mauve_core.numerics import _checks
 
 _Array = NDArray[np.float64]
 
+_SEED = 50
+
 
 def jackknife_sd(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> float:
     """Standard deviation of a statistic over samples of texts.
@@ -87,6 +89,53 @@ def jackknife_estimate(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -
     """
     pseudo, ratio = _pseudo_values(estimate, left_out, sizes)
     return float((pseudo / ratio).sum())
+
+
+def difference_of_means(
+    first: ArrayLike,
+    second: ArrayLike,
+    first_units: ArrayLike,
+    second_units: ArrayLike,
+    *,
+    groups: int = 50,
+    confidence: float = 0.95,
+) -> tuple[float, float, float] | None:
+    """Mean of ``first`` less that of ``second``, with an interval over units, which are never divided.
+
+    Units are put into groups at random, such that groups have nearly as many texts of either side.
+
+    Parameters
+    ----------
+    first, second : (n,) and (m,) array
+        A number of each text, in [0, 1].
+    first_units, second_units : (n,) and (m,) array of int
+        Unit of each text; texts of one unit depend on each other, also across the sides.
+
+    Returns
+    -------
+    (float, float, float) or None
+        The difference and the ends of its interval; None if a side has texts of fewer than two groups.
+    """
+    sides = [np.asarray(values, dtype=np.float64) for values in (first, second)]
+    codes = np.unique(np.concatenate([np.asarray(first_units), np.asarray(second_units)]), return_inverse=True)[1]
+    units = np.split(codes, [sides[0].size])
+    many = int(codes.max(initial=-1)) + 1
+    sizes = [np.bincount(own, minlength=many) for own in units]
+    order = np.lexsort((np.random.default_rng(_SEED).permutation(many), *sizes))
+    group_of = np.empty(many, dtype=np.int64)
+    group_of[order[::-1]] = np.arange(many) % max(min(groups, many), 1)
+    parts, filled = np.zeros((2, groups)), []
+    for part, values, own in zip(parts, sides, units, strict=True):
+        counts, sums = (np.bincount(group_of[own], weights, groups) for weights in (np.ones(own.size), values))
+        there = counts > 0
+        filled.append(int(there.sum()))
+        if filled[-1] < 2:
+            return None
+        left_out = (sums.sum() - sums[there]) / (counts.sum() - counts[there])
+        part[there] = jackknife_parts(float(values.mean()), left_out, counts[there])
+    difference = float(sides[0].mean() - sides[1].mean())
+    sd = float(np.sqrt(((parts[0] - parts[1]) ** 2).sum()))
+    return difference, *t_interval(difference, sd, min(filled), confidence, bounds=(-1.0, 1.0))
 
 
 def t_interval(

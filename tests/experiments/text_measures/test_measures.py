@@ -68,6 +68,16 @@ def test_repetition_against_a_plain_search():
         assert value("repetition", [" ".join(words)]) == plain
 
 
+def test_copied_is_the_share_of_texts_in_human_ones_and_of_human_texts_in_the_others():
+    human = ["a b c d e f g h i", "A b c, d e f g h", "one two three four five six seven eight nine ten"]
+    assert value("copied", [f"{human[0]} x", "b " * 8, "short"], human) == 0.5
+    own = MEASURES["copied"].human_terms(collection(human, "human"), Words())
+    assert own.value() == pytest.approx(2 / 3)
+    assert own.value(np.array([2])) == 0
+    with pytest.raises(NotDefinedError, match="no text has 8 words"):
+        value("copied", ["short"], human)
+
+
 def test_distinct_counts_over_all_texts():
     # 4-grams: abcd, bcde of the first, abcd of the second: 2 different of 3.
     assert value("distinct", ["a b c d e", "a b c d"]) == pytest.approx(2 / 3, abs=1e-15)
@@ -304,7 +314,7 @@ def test_few_texts_have_no_spread_and_say_so():
 def test_what_is_missing_is_noted_or_refused():
     human, model = collection(["a b c d"] * 3, "human"), collection(["a b c d"] * 3)
     found = measure(human, {"q": model}, context=Words())
-    assert set(found.measures) == {"zipf", "repetition", "distinct", "diversity", "self-bleu", "length"}
+    assert set(found.measures) == {"zipf", "repetition", "distinct", "diversity", "self-bleu", "copied", "length"}
     assert any(note.startswith("perplexity: left out") for note in found.notes)
     with pytest.raises(InputError, match="a scoring model is needed"):
         measure(human, {"q": model}, ["perplexity"], context=Words())

@@ -1,4 +1,4 @@
-"""A table below the answer where candidates differ from the human texts in format, and a run without that."""
+"""A table below the answer where candidates copy human texts or differ from them in format, and a run without that."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ from mauve_core.tasks.recompare import RecompareTask, suggested_name
 def show(run: Run) -> None:
     """One line, which opens to a table; nothing where no format is flagged."""
     found = cache.preflight_of(run.id)
-    if not found.flagged:
+    if not found.shown:
         return
-    rows = [(kind, f"**{escaped(short_name(candidate))}**", *cells) for kind, candidate, *cells in shown_rows(found)]
+    words = run.comparison.words
+    rows = [
+        (words.said(kind), f"**{escaped(short_name(candidate))}**", *cells)
+        for kind, candidate, *cells in shown_rows(found)
+    ]
     with st.expander(short_headline(found), icon=":material/warning:"):
         st.table(
-            pd.DataFrame(rows, columns=list(map(run.comparison.words.said, COLUMNS))),
+            pd.DataFrame(rows, columns=list(map(words.said, COLUMNS))),
             border="horizontal",
             hide_index=True,
         )
         st.caption(f"The scores below count these differences, too. {rule_sentence(found)}")
-        if access.may_change():
+        if found.flagged and access.may_change():
             _normalize(run, found)
 
 

@@ -35,7 +35,7 @@ def show(files: Sequence[ReadFile]) -> None:
     plain = or_error(format_check, key)
     if plain is None:
         return
-    if plain.found.flagged:
+    if plain.found.shown:
         lines = "\n".join(f"- {escaped(line)}" for line in flagged_lines(plain.found))
         st.warning(f"{escaped(headline(plain.found))}\n\n{lines}", icon=":material/warning:")
     else:
