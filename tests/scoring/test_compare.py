@@ -220,7 +220,8 @@ def test_warnings_say_what_the_papers_advise(inputs):
 def test_texts_of_a_group_and_equal_texts_are_one_unit_of_the_sources_compared():
     human, candidates, features = make_comparison_inputs(n=120)
     close, shifted = candidates["close"], candidates["shifted"]
-    candidates["close"] = dataclasses.replace(close, prompts=tuple(f"its own {i // 5}" for i in range(120)))
+    own = {"prompts": tuple(f"its own {i // 5}" for i in range(120)), "ids": tuple(f"its own {i}" for i in range(120))}
+    candidates["close"] = dataclasses.replace(close, **own)
     candidates["shifted"] = dataclasses.replace(shifted, texts=shifted.texts[:60] * 2)  # of prompts i and i + 60
     result = compare(human, candidates, CONFIG, features=features)
 
@@ -243,11 +244,10 @@ def test_texts_of_a_group_and_equal_texts_are_one_unit_of_the_sources_compared()
 
 def test_units_that_are_few_or_large_leave_the_whole_range_and_are_warned_of():
     human, candidates, features = make_comparison_inputs(n=60)
-    few, large = (
-        [f"its own {number}" for number in own] for own in ([i % 19 for i in range(60)], [0] * 12 + [*range(48)])
-    )
-    candidates["close"] = dataclasses.replace(candidates["close"], prompts=tuple(few))
-    candidates["shifted"] = dataclasses.replace(candidates["shifted"], prompts=tuple(large))
+    ids = tuple(f"its own {i}" for i in range(60))
+    for name, numbers in (("close", [i % 19 for i in range(60)]), ("shifted", [*[0] * 12, *range(48)])):
+        prompts = tuple(f"its own {number}" for number in numbers)
+        candidates[name] = dataclasses.replace(candidates[name], prompts=prompts, ids=ids)
     result = compare(human, candidates, CONFIG, features=features)
     warnings = [warning for warning in result.warnings if "no interval" in warning]
     assert warnings == [

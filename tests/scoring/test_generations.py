@@ -60,7 +60,7 @@ PROMPT_OF = {
 }
 
 
-def made(names: Sequence[str], *, prompted: bool = True, shares: Mapping[str, NDArray[np.float64]] | None = None,
+def made(names: Sequence[str], *, shares: Mapping[str, NDArray[np.float64]] | None = None,
          seed: int = 0) -> Comparison:  # fmt: skip
     """Some of the candidates above, not scored yet."""
     prompts = {name: PROMPT_OF[name] for name in (HUMAN, *names)}
@@ -73,7 +73,7 @@ def made(names: Sequence[str], *, prompted: bool = True, shares: Mapping[str, ND
         "once": SKEWED,
         "fewer": UNIFORM,
     }
-    comparison = comparison_of(sizes, shares, prompts=prompts if prompted else None, seed=seed)
+    comparison = comparison_of(sizes, shares, prompts=prompts, seed=seed)
     repeated = {name: np.array(GENERATION_OF[name], np.int32) for name in names if name in GENERATION_OF}
     candidates = []
     for each in comparison.candidates:
@@ -158,10 +158,9 @@ def test_differences_equal_a_plain_twin(first: str, second: str, monkeypatch: py
     assert {(each.paired, each.n) for each in comparison.differences} == {(True, common)}
 
 
-@pytest.mark.parametrize("prompted", [True, False])
-def test_generations_that_are_all_the_same_are_one(prompted: bool) -> None:
+def test_generations_that_are_all_the_same_are_one() -> None:
     """Three copies of a candidate's labels have its scores and intervals, and no spread over generations."""
-    comparison = made(["many", "once"], prompted=prompted)
+    comparison = made(["many", "once"])
 
     def copied(labels: Mapping[str, NDArray[np.int32]]) -> dict[str, NDArray[np.int32]]:
         return {name: np.tile(labels["once"], 3) if name == "many" else own for name, own in labels.items()}
