@@ -86,21 +86,30 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
     if not pairs:
         return ()
     usable = [name for name in names if not comparison.why_no_interval(HUMAN, name)]
-    units = comparison.units(HUMAN, *usable)
-    folds = deal_to_groups(units, stream(score.seed, "differences"), most=FOLDS)
-    own = {
-        name: left_out_scores(
-            comparison.partitions("pairwise", name), folds, _generations(comparison, name)[0], name, score.scale
-        )
-        for name in usable
-    }
+
+    def left_out(*sides: str) -> tuple[dict[str, NDArray[np.intp]], dict[str, dict[str, _Numbers]]] | None:
+        """Folds of these candidates' units, and their scores without each; None if the units support no test."""
+        units = comparison.units(HUMAN, *sides)
+        if too_few(*units.values()):
+            return None
+        folds = deal_to_groups(units, stream(score.seed, "differences"), most=FOLDS)
+        return folds, {
+            name: left_out_scores(
+                comparison.partitions("pairwise", name), folds, _generations(comparison, name)[0], name, score.scale
+            )
+            for name in sides
+        }
+
+    together = left_out(*usable)
     done, found = counted(progress, "testing differences", len(pairs)), list[Difference]()
     for first, second in pairs:
         paired, n = shared_units(comparison, first, second)
-        if not {first, second} <= set(usable) or too_few(units[first], units[second], units[HUMAN]):
+        known = (together or left_out(first, second)) if {first, second} <= set(usable) else None
+        if known is None:
             found += [_untested(name, comparison, first, second, paired, n) for name in SCORES]
             done()
             continue
+        folds, own = known
         sizes = sum(np.bincount(folds[name], minlength=_count(folds)) for name in (HUMAN, first, second))
         both = own[first], own[second]
         if not _like_sizes(comparison, first, second):
