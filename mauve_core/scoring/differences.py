@@ -68,6 +68,19 @@ FIRST_BLOCK = 100
 _Numbers = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class _LeftOut:
+    """Fold of each text by side, pairs of folds, and the candidates' :func:`left_out_scores`."""
+
+    folds: Mapping[str, NDArray[np.intp]]
+    together: NDArray[np.intp]
+    scores: Mapping[str, dict[str, _Numbers]]
+
+    @property
+    def count(self) -> int:
+        return _count(self.folds)
+
+
 def differences_of(comparison: Comparison, progress: Progress = silent, device: str = "cpu") -> tuple[Difference, ...]:
     """Return the difference of every two candidates under every score.
 
@@ -91,35 +104,44 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
     if not pairs:
         return ()
     usable = [name for name in names if not comparison.why_no_interval(HUMAN, name)]
-    units = comparison.units(HUMAN, *usable)
-    folds = deal_to_groups(units, stream(score.seed, "differences"), most=FOLDS)
-    together = pairs_of(_count(folds), stream(score.seed, "differences").spawn(2)[1])
-    own = {
-        name: left_out_scores(
-            comparison.partitions("pairwise", name),
-            folds,
-            _generations(comparison, name)[0],
-            name,
-            score.scale,
-            together,
-        )
-        for name in usable
-    }
+
+    def left_out(*sides: str) -> _LeftOut | None:
+        """Folds of these candidates' units and their scores without each; None if the units support no test."""
+        units = comparison.units(HUMAN, *sides)
+        if too_few(*units.values()):
+            return None
+        folds = deal_to_groups(units, stream(score.seed, "differences"), most=FOLDS)
+        together = pairs_of(_count(folds), stream(score.seed, "differences").spawn(2)[1])
+        scores = {
+            name: left_out_scores(
+                comparison.partitions("pairwise", name),
+                folds,
+                _generations(comparison, name)[0],
+                name,
+                score.scale,
+                together,
+            )
+            for name in sides
+        }
+        return _LeftOut(folds, together, scores)
+
+    of_all = left_out(*usable)
     done, found = counted(progress, "testing differences", len(pairs)), list[Difference]()
     for first, second in pairs:
         paired, n = shared_units(comparison, first, second)
-        if not {first, second} <= set(usable) or too_few(units[first], units[second], units[HUMAN]):
+        known = (of_all or left_out(first, second)) if {first, second} <= set(usable) else None
+        if known is None:
             found += [_untested(name, comparison, first, second, paired, n) for name in SCORES]
             done()
             continue
-        sizes = sum(np.bincount(folds[name], minlength=_count(folds)) for name in (HUMAN, first, second))
-        both = own[first], own[second]
+        sizes = sum(np.bincount(known.folds[name], minlength=known.count) for name in (HUMAN, first, second))
+        both = known.scores[first], known.scores[second]
         if not _like_sizes(comparison, first, second):
-            both = _at_equal_size(comparison, folds, together, first, second)
+            both = _at_equal_size(comparison, known, first, second)
         alike = _write_alike(comparison, first, second, device)
         for name in SCORES:
             values = both[0][name] - both[1][name]
-            test = closer(values, np.asarray(sizes), together, score.confidence, SCORE_BOUNDS[name])
+            test = closer(values, np.asarray(sizes), known.together, score.confidence, SCORE_BOUNDS[name])
             found.append(Difference(name, first, second, *test, test[-1], alike[name], paired, n))
         done()
     return adjusted(found)
@@ -299,7 +321,7 @@ def _like_sizes(comparison: Comparison, first: str, second: str) -> bool:
 
 
 def _at_equal_size(
-    comparison: Comparison, folds: Mapping[str, NDArray[np.intp]], together: NDArray[np.intp], first: str, second: str
+    comparison: Comparison, known: _LeftOut, first: str, second: str
 ) -> tuple[dict[str, _Numbers], dict[str, _Numbers]]:
     """:func:`left_out_scores` of both in the joint partition, of as many texts as the side with fewer has.
 
@@ -312,7 +334,7 @@ def _at_equal_size(
     for name in (first, second):
         generations, _ = _generations(comparison, name)
         rows = [np.concatenate([rng.permutation(own)[:n] for own in comparison.generation_rows(name)]) for _ in joint]
-        found.append(left_out_scores(joint, folds, generations, name, scale, together, rows))
+        found.append(left_out_scores(joint, known.folds, generations, name, scale, known.together, rows))
     return found[0], found[1]
 
 

@@ -335,6 +335,19 @@ def test_a_candidate_whose_units_support_no_test_is_not_tested_and_changes_no_ot
     assert all(each.low > -1 for each in of_both)
 
 
+def test_candidates_that_join_all_units_together_leave_the_others_tested() -> None:
+    """Each of c and d repeats texts of two prompts; together they join all prompts to one unit."""
+    prompts = dict.fromkeys((HUMAN, *"abcd"), range(40))
+    sizes, shares = dict.fromkeys(prompts, 40), dict.fromkeys(prompts, SKEWED) | {HUMAN: UNIFORM}
+    contents = {name: np.arange(40, dtype=np.int32) + 100 * place for place, name in enumerate(prompts)}
+    contents |= {"c": contents["c"] // 2, "d": 1000 + (contents["d"] + 1) // 2}
+    comparison = dataclasses.replace(comparison_of(sizes, shares, prompts=prompts), contents=contents)
+    found = differences_in(comparison)
+    alone = differences_in(dataclasses.replace(comparison, candidates=comparison.candidates[:2]))
+    assert [dataclasses.replace(each, p_adjusted=each.p_value) for each in found[:4]] == list(alone)
+    assert {each.first + each.second for each in found if each.p_alike == each.p_value == 1} >= {"cd"}
+
+
 @pytest.mark.slow
 @pytest.mark.trial
 def test_the_size_of_the_blocks_of_draws_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
