@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.numerics.divergences.kl import kl_divergence
@@ -215,6 +215,52 @@ def test_warnings_say_what_the_papers_advise(inputs):
     assert "differ in size (human 160, close 100)" in warnings
     assert "100 texts per side are fewer than 1,000" in warnings
     assert "One k-means seed" in warnings
+
+
+def test_texts_of_a_group_and_equal_texts_are_one_unit_of_the_sources_compared():
+    human, candidates, features = make_comparison_inputs(n=120)
+    close, shifted = candidates["close"], candidates["shifted"]
+    candidates["close"] = dataclasses.replace(close, prompts=tuple(f"its own {i // 5}" for i in range(120)))
+    candidates["shifted"] = dataclasses.replace(shifted, texts=shifted.texts[:60] * 2)  # of prompts i and i + 60
+    result = compare(human, candidates, CONFIG, features=features)
+
+    def alike(codes):
+        return [codes[HUMAN][i] == codes[HUMAN][i + 60] for i in range(60)]
+
+    units = result.units(HUMAN, "close")
+    assert np.unique(units[HUMAN]).size == 120
+    assert [np.unique(units["close"][i : i + 5]).size for i in range(0, 120, 5)] == [1] * 24
+    assert np.unique(units["close"]).size == 24
+    units = result.units(HUMAN, "shifted")
+    assert all(alike(units))
+    np.testing.assert_array_equal(*units.values())  # by prompt
+    for names in ((HUMAN, "close"), (HUMAN, "collapsed"), (HUMAN, "close", "collapsed")):  # none that repeats itself
+        assert not any(alike(result.units(*names)))
+    expected = {"close-shifted": (False, 84), "close-collapsed": (False, 144), "shifted-collapsed": (True, 60)}
+    assert {f"{each.first}-{each.second}": (each.paired, each.n) for each in result.differences} == expected
+    assert not any("no interval" in warning for warning in result.warnings)
+
+
+def test_units_that_are_few_or_large_leave_the_whole_range_and_are_warned_of():
+    human, candidates, features = make_comparison_inputs(n=60)
+    few, large = (
+        [f"its own {number}" for number in own] for own in ([i % 19 for i in range(60)], [0] * 12 + [*range(48)])
+    )
+    candidates["close"] = dataclasses.replace(candidates["close"], prompts=tuple(few))
+    candidates["shifted"] = dataclasses.replace(candidates["shifted"], prompts=tuple(large))
+    result = compare(human, candidates, CONFIG, features=features)
+    warnings = [warning for warning in result.warnings if "no interval" in warning]
+    assert warnings == [
+        "close: no interval and no test: 19 independent units on a side; an interval needs 20.",
+        "shifted: no interval and no test: one unit has 13 of 60 texts of a side; an interval needs at most a fifth.",
+    ]
+    for candidate in result.candidates:
+        alike = result.at_size_of_halves(candidate.name)
+        for scores in (candidate.scores, candidate.joint_scores, *([] if alike is None else [alike.scores])):
+            whole = [(scores[name].low, scores[name].high) == SCORE_BOUNDS[name] for name in SCORES]
+            assert whole == [candidate.name != "collapsed"] * len(SCORES)
+    assert all(each.p_value == 1 for each in result.differences)  # each pair has one of the two
+    assert result.halves.scores["mauve"].low > 0
 
 
 def refuse(human, candidates, features, *words, config=CONFIG):

@@ -23,6 +23,7 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.spread import Estimate
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
+from tests.scoring.test_differences import any_units
 
 ROUNDING = 1e-12
 """Sums of the same numbers in another order: at most some hundred terms of order 1, so about 100 * 2e-16."""
@@ -52,7 +53,10 @@ def plain_twin(counts: CountSamples, scale: float, smoothing: str, confidence: f
 
 @pytest.mark.parametrize("kind", ["pairwise", "joint"])
 @pytest.mark.parametrize(("smoothing", "scale"), [("none", 0.5), ("none", 30.0), *((each, 5.0) for each in SMOOTHINGS)])
-def test_equal_to_scoring_afresh(comparison: Comparison, kind: PartitionKind, smoothing: str, scale: float) -> None:
+def test_equal_to_scoring_afresh(
+    comparison: Comparison, kind: PartitionKind, smoothing: str, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    any_units(monkeypatch)
     found = rescored(comparison, kind, score_basis(comparison, kind, smoothing), scale)
     for candidate in found.candidates:
         counts = sample_counts(comparison, kind)[candidate.name]
@@ -72,6 +76,14 @@ def test_only_the_asked_partition_and_the_scale_change(comparison: Comparison) -
         assert after.scores == before.scores
         assert after.joint_scores != before.joint_scores
         assert after.source == before.source
+
+
+def test_units_that_support_no_interval_leave_the_whole_range(comparison: Comparison) -> None:
+    found = rescored(comparison, "joint", score_basis(comparison, "joint", "none"), 2.0)
+    for candidate in found.candidates:
+        for name, estimate in candidate.joint_scores.items():
+            assert (estimate.low, estimate.high) == SCORE_BOUNDS[name]
+            assert SCORE_BOUNDS[name][0] < estimate.mean < SCORE_BOUNDS[name][1]
 
 
 def test_a_larger_scale_never_raises_mauve(comparison: Comparison) -> None:

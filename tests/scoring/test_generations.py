@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -18,12 +17,9 @@ from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.exchange import Draws, generation_groups, prompt_groups
-from mauve_core.numerics.resampling.permutation import draw_sides
+from mauve_core.numerics.resampling.units import Draws, generation_units, units_of
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.differences import PERMUTATIONS, STOP, differences_of, exchange_blocks, slots_of
-from mauve_core.scoring.estimates import aligned_basis, generation_sides, score_basis, scored, spreads_of
-from mauve_core.scoring.partitioning import measured, pair_partitions
+from mauve_core.scoring.estimates import generation_sides, score_basis, scored, spreads_of
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (
     GENERATIONS,
@@ -33,9 +29,18 @@ from mauve_core.scoring.serialization import (
     record_of_comparison,
 )
 from mauve_core.scoring.streams import stream
-from tests.plain_exchange import PlainGroups, plain_groups, plain_numbers, plain_resample
 from tests.repeated import CONFIG, make_repeated_comparison, make_repeated_inputs
-from tests.scoring.test_differences import ROUNDING, SKEWED, UNIFORM, comparison_of, histogram, p_by_hand
+from tests.scoring.test_differences import (
+    ROUNDING,
+    SKEWED,
+    UNIFORM,
+    assert_close,
+    comparison_of,
+    differences_in,
+    histogram,
+    plain_twin,
+    scored_by_hand,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -91,33 +96,6 @@ def answered_by(name: str) -> list[list[int]]:
     return [[PROMPT_OF[name][i] for i in texts_of(name, g)] for g in range(count_of(name))]
 
 
-def groups_by_hand(names: Sequence[str], name: str, generation: int) -> PlainGroups:
-    """Prompts that every generation of every candidate answered as often come first, then the others.
-
-    A text is a number of its own generation.
-    """
-    everyone = [own for each in names for own in answered_by(each)]
-    steady = {prompt for prompt in PROMPT_OF[HUMAN] if len({own.count(prompt) for own in everyone}) == 1}
-    answered = answered_by(name)
-    shared: list[tuple[list[list[int]], int]] = []
-    alone: tuple[list[int], list[int]] = ([], [])
-    for chosen in (True, False):
-        p_texts = [i for i, prompt in enumerate(PROMPT_OF[HUMAN]) if (prompt in steady) == chosen]
-        q_texts = [i for i, prompt in enumerate(answered[generation]) if (prompt in steady) == chosen]
-        number = p_texts + [PROMPTS + i for i in q_texts]
-        part = plain_groups([PROMPT_OF[HUMAN][i] for i in p_texts], [answered[generation][i] for i in q_texts])
-        shared += [([[number[text] for text in texts] for texts in prompts], of_p) for prompts, of_p in part.shared]
-        for side, own in zip(alone, (part.p_alone, part.q_alone), strict=True):
-            side += [number[text] for text in own]
-    return PlainGroups(shared, *alone)
-
-
-def width_of(groups: PlainGroups) -> int:
-    return sum(len(prompts) * (2 + len(prompts[0])) for prompts, _ in groups.shared) + 3 * len(
-        groups.p_alone + groups.q_alone
-    )
-
-
 def score_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.float64]]:
     """Each score as (generations, seeds), one histogram at a time."""
     table: dict[str, list[list[float]]] = {score: [] for score in SCORES}
@@ -134,32 +112,25 @@ def score_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.flo
     return {score: np.array(rows) for score, rows in table.items()}
 
 
-def replicates_by_hand(comparison: Comparison, name: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
-    """Every score of each resample, averaged over seeds and generations, which take the same random numbers.
-
-    ``names`` are the candidates that are drawn alike.
-    """
-    score = comparison.config.score
-    groups = [groups_by_hand(names, name, generation) for generation in range(count_of(name))]
-    alike = comparison.generation_groups(name) if len(names) == 1 else comparison.aligned_groups()[name]
-    sides = generation_sides(comparison, "pairwise", name, groups=alike)
-    rates = [each.exchange_rate(score.bootstrap) for each in sides]
-    rng = np.random.default_rng(stream(score.seed, "bootstrap"))
-    drawn, values = list(plain_numbers(rng, score.bootstrap, max(map(width_of, groups)))), []
-    for generation, (own, rate) in enumerate(zip(groups, rates, strict=True)):
-        resamples = [plain_resample(own, rate, numbers[: width_of(own)]) for numbers in drawn]
+def replicates_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.float64]]:
+    """Every score of each resample, averaged over seeds and generations, which take the same random numbers."""
+    score, values = comparison.config.score, []
+    units = generation_units(PROMPT_OF[HUMAN], answered_by(name))
+    sides = generation_sides(comparison, "pairwise", name)
+    for generation, (own, side) in enumerate(zip(units, sides, strict=True)):
+        draws = Draws(own, score.bootstrap, np.random.default_rng(stream(score.seed, "bootstrap")))
+        weights = draws.weights(side.exchange_rate(score.bootstrap))
         for part in comparison.candidate(name).partitions:
-            labels = [*part.labels[HUMAN].tolist(), *part.labels[name][texts_of(name, generation)].tolist()]
-            p, q = ([[[labels[i] for i in on].count(c) for c in range(part.k)] for on in side]
-                    for side in zip(*resamples, strict=True))  # fmt: skip
+            labels = np.concatenate([part.labels[HUMAN], part.labels[name][texts_of(name, generation)]])
+            p, q = ([histogram(labels, part.k, times) for times in on.tolist()] for on in weights)
             values.append(score_counts(p, q, scale=score.scale))
     return {each: np.mean([value[each] for value in values], axis=0) for each in SCORES}
 
 
 @pytest.mark.parametrize("name", ["many", "also", "gaps", "once", "fewer"])
 def test_scores_and_intervals_equal_a_plain_twin(name: str) -> None:
-    comparison, _ = scored(made([name]), {})
-    tables, replicates = score_by_hand(comparison, name), replicates_by_hand(comparison, name, [name])
+    comparison = scored(made([name]), {})
+    tables, replicates = score_by_hand(comparison, name), replicates_by_hand(comparison, name)
     for score in SCORES:
         found, table = comparison.candidate(name).scores[score], tables[score]
         assert found.mean == pytest.approx(table.mean(), abs=ROUNDING)
@@ -175,83 +146,16 @@ def test_scores_and_intervals_equal_a_plain_twin(name: str) -> None:
         assert (found.low, found.high) == pytest.approx(expected.tolist(), abs=ROUNDING)
 
 
-def blocks_by_hand(first: str, second: str) -> list[object]:
-    """The prompt of each text, with its generation if the two have equally many."""
-    equal = count_of(first) == count_of(second)
-    return [
-        (prompt, generation if equal else None)
-        for name in (first, second)
-        for prompt, generation in zip(PROMPT_OF[name], GENERATION_OF.get(name, [0] * len(PROMPT_OF[name])), strict=True)
-    ]
-
-
-def joint_by_hand(comparison: Comparison, first: str, second: str, rows: NDArray[np.int32]) -> dict[str, list[float]]:
-    """Mean over generations and seeds of the first's scores less that of the second's, for each row of slots."""
-    ones, others = count_of(first), count_of(second)
-    sums = {score: np.zeros(len(rows)) for score in SCORES}
-    for part in comparison.joint:
-        labels = np.concatenate([part.labels[first], part.labels[second]]).tolist()
-        p = histogram(part.labels[HUMAN], part.k, [1] * PROMPTS)
-        for slot in range(ones + others):
-            q = [histogram(labels, part.k, [int(own == slot) for own in row]) for row in rows.tolist()]
-            value = score_counts(p, q)
-            for score in SCORES:
-                sums[score] += value[score] / ones if slot < ones else -value[score] / others
-    return {score: (total / len(comparison.joint)).tolist() for score, total in sums.items()}
-
-
 @pytest.mark.parametrize(
     ("first", "second"),
     [("many", "also"), ("many", "gaps"), ("many", "once"), ("once", "gaps"), ("once", "fewer"), ("fewer", "many")],
 )
 def test_differences_equal_a_plain_twin(first: str, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mauve_core.scoring.differences.PERMUTATIONS", 60)
-    comparison, basis = scored(made([first, second]), {})
-    basis = aligned_basis(comparison, basis)
-    found = differences_of(comparison, {(first, second): comparison.joint}, basis)
-    codes, paired, n = exchange_blocks(comparison, first, second)
-    assert (paired, n) == (True, len({*PROMPT_OF[first]} & {*PROMPT_OF[second]}))
-    blocks, slots = blocks_by_hand(first, second), slots_of(comparison, first, second)
-    both = set(blocks[: len(PROMPT_OF[first])]) & set(blocks[len(PROMPT_OF[first]) :])
-    for i, j in combinations(range(len(blocks)), 2):
-        if blocks[i] in both and blocks[j] in both:
-            assert (codes[i] == codes[j]) == (blocks[i] == blocks[j])
-        elif blocks[i] in both or blocks[j] in both:
-            assert codes[i] != codes[j]
-    rng = np.random.default_rng(stream(comparison.config.score.seed, "exchange"))
-    drawn = draw_sides(slots.own, codes, 60, rng)
-    joint = joint_by_hand(comparison, first, second, np.concatenate([slots.own[np.newaxis], drawn]))
-    replicates = [replicates_by_hand(comparison, name, [first, second]) for name in (first, second)]
-    for each in found:
-        observed, *null = joint[each.score]
-        assert each.joint_difference == pytest.approx(observed, abs=ROUNDING)
-        assert each.p_value == pytest.approx(p_by_hand(null, observed, STOP), abs=ROUNDING)
-        difference = [comparison.candidate(name).scores[each.score].mean for name in (first, second)]
-        assert each.difference == pytest.approx(difference[0] - difference[1], abs=ROUNDING)
-        values = replicates[0][each.score] - replicates[1][each.score]
-        expected = each.difference + np.quantile(values, [0.025, 0.975]) - values.mean()
-        assert (each.low, each.high) == pytest.approx(expected.tolist(), abs=ROUNDING)
-
-
-@pytest.mark.parametrize(("first", "second"), [("many", "also"), ("gaps", "once")])
-def test_an_exchange_keeps_the_slots_of_every_block(first: str, second: str) -> None:
-    comparison = made([first, second])
-    codes, _, _ = exchange_blocks(comparison, first, second)
-    own = slots_of(comparison, first, second).own
-    drawn = draw_sides(own, codes, 20, np.random.default_rng(1))
-    assert (drawn != own).any()
-    for block in np.unique(codes):
-        for row in drawn:
-            np.testing.assert_array_equal(np.sort(row[codes == block]), np.sort(own[codes == block]))
-
-
-def test_without_prompts_texts_are_exchanged_within_generations() -> None:
-    comparison = made(["many", "gaps"], prompted=False)
-    codes, paired, n = exchange_blocks(comparison, "many", "gaps")
-    assert codes.tolist() == GENERATION_OF["many"] + GENERATION_OF["gaps"]
-    assert (paired, n) == (False, len(codes))
-    unequal = made(["many", "once"], prompted=False)
-    assert not exchange_blocks(unequal, "many", "once")[0].any()
+    comparison = scored_by_hand(made([first, second]))
+    assert_close(comparison.differences, plain_twin(comparison, 60))
+    common = len({*PROMPT_OF[first]} & {*PROMPT_OF[second]})
+    assert {(each.paired, each.n) for each in comparison.differences} == {(True, common)}
 
 
 @pytest.mark.parametrize("prompted", [True, False])
@@ -269,7 +173,7 @@ def test_generations_that_are_all_the_same_are_one(prompted: bool) -> None:
         dataclasses.replace(each, partitions=tuple(many)) if each.name == "many" else each
         for each in comparison.candidates
     ]
-    comparison, _ = scored(dataclasses.replace(comparison, candidates=tuple(candidates), joint=tuple(alike)), {})
+    comparison = scored(dataclasses.replace(comparison, candidates=tuple(candidates), joint=tuple(alike)), {})
     for kind in ("pairwise", "joint"):
         for score in SCORES:
             found, single = (comparison.candidate(name).estimate(score, kind) for name in ("many", "once"))
@@ -282,26 +186,12 @@ def test_generations_that_are_all_the_same_are_one(prompted: bool) -> None:
 def test_generations_draw_the_same_prompts_even_if_texts_are_missing() -> None:
     """Where resamples of the generations drew different prompts, their mean would vary too little."""
     comparison = made(["gaps"])
-    groups = comparison.generation_groups("gaps")
-    humans = [Draws(each, 200, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in groups]
-    steady = slice(2, PROMPTS)  # generation 1 lacks the first prompt, generation 2 the first two
+    units = comparison.generation_units("gaps")
+    humans = [Draws(each, 200, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in units]
     for other in humans[1:]:
-        np.testing.assert_array_equal(humans[0][:, steady], other[:, steady])
-    (alone,) = generation_groups(PROMPT_OF[HUMAN], [PROMPT_OF["once"]])
-    expected = prompt_groups(PROMPT_OF[HUMAN], PROMPT_OF["once"])
-    np.testing.assert_array_equal(alone.shared[0].members, expected.shared[0].members)
-
-
-@pytest.mark.parametrize("prompted", [True, False])
-def test_candidates_with_fewer_texts_draw_the_same_human_texts(prompted: bool) -> None:
-    """Where every candidate answered, the human texts drawn are the same; without prompts, all of them are."""
-    comparison = made(["once", "fewer", "many"], prompted=prompted)
-    groups = [each for own in comparison.aligned_groups().values() for each in own]
-    humans = [Draws(each, 50, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in groups]
-    alike = slice(6, PROMPTS) if prompted else slice(0, PROMPTS)  # "fewer" lacks the first six prompts
-    for other in humans[1:]:
-        np.testing.assert_array_equal(humans[0][:, alike], other[:, alike])
-    assert humans[0].std() > 0
+        np.testing.assert_array_equal(humans[0], other)
+    (alone,) = generation_units(PROMPT_OF[HUMAN], [PROMPT_OF["once"]])
+    np.testing.assert_array_equal(alone.shared, units_of(PROMPT_OF[HUMAN], PROMPT_OF["once"]).shared)
 
 
 def test_the_mean_of_generations_varies_less_than_one_of_them() -> None:
@@ -316,13 +206,13 @@ def test_the_mean_of_generations_varies_less_than_one_of_them() -> None:
 def test_the_test_holds_its_level(first: str, second: str) -> None:
     """Of 200 tests of equal sources, about ten have a p-value of at most 0.05, and 22 or more once in 2,000 times."""
     shares = {HUMAN: UNIFORM, first: SKEWED, second: SKEWED}
-    rejected = 0
+    rejected = np.zeros(2, dtype=np.int64)
     for seed in range(200):
-        comparison, basis = scored(made([first, second], shares=shares, seed=seed), {})
-        found = differences_of(comparison, {(first, second): comparison.joint}, basis)
-        rejected += next(each.p_value for each in found if each.score == "mauve") <= 0.05
-    assert PERMUTATIONS == 999
-    assert rejected < 22
+        found = next(
+            each for each in differences_in(made([first, second], shares=shares, seed=seed)) if each.score == "mauve"
+        )
+        rejected += [found.p_value <= 0.05, found.p_alike <= 0.05]
+    assert (rejected < 22).all(), rejected
 
 
 @pytest.fixture(scope="module")
@@ -351,10 +241,6 @@ def test_k_follows_the_smallest_generation_not_all_texts() -> None:
     assert (found.candidate("close").source.n, found.candidate("close").source.n_scored) == (121, 40)
     assert [each.partitions[0].k for each in found.candidates] == [4, 6]
     assert found.joint[0].k == 4
-    parts = {HUMAN: features[HUMAN], **given}
-    texts = {source.name: source.n_scored for source in found.sources}
-    (pair,) = pair_partitions(measured(parts, CONFIG.score), CONFIG.score, texts=texts).values()
-    assert pair[0].k == 4
 
 
 def test_a_comparison_with_generations_comes_back_equal(compared: Comparison) -> None:

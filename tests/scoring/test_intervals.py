@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.exchange import Draws, separate_prompts
+from mauve_core.numerics.resampling.units import Draws, Units, each_alone, units_of
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import basis_of_sides, estimates_of, resamples, two_sides
 from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.streams import stream
-from tests.plain_exchange import PlainGroups, plain_groups, plain_rate, plain_resamples
+from tests.resampled import counted
 from tests.synthetic import make_comparison_inputs
 
 pytestmark = pytest.mark.integration
@@ -41,8 +42,8 @@ def with_prompts(name: str, corpus: Corpus, how: str) -> Corpus:
     if how == "none":
         return dataclasses.replace(corpus, prompts=None, ids=tuple(f"{name} {i}" for i in range(len(corpus))))
     if how == "repeated":
-        # Twenty prompts of two human texts and one of the model, drawn as wholes; five of two and three, and five of
-        # one and three, in pairs; five and ten texts whose prompts the other side lacks.
+        # Twenty prompts of two human texts and one of the model; five of two and three, and five of one and three; five
+        # and ten texts whose prompts the other side lacks.
         if name == HUMAN:
             numbers = [*np.repeat(np.arange(25), 2), *range(25, 35)]
         else:
@@ -76,55 +77,50 @@ def integral(p: Sequence[float], q: Sequence[float]) -> float:
     return total
 
 
+def plain_rate(observed: float, mean_at: Callable[[float], float]) -> float:
+    """Halve [0, 1] eight times; the ends if the observed value lies beyond them."""
+    enough = observed * (1 + 1e-12)
+    if mean_at(0) <= enough:
+        return 0.0
+    if mean_at(1) > enough:
+        return 1.0
+    least, width = 0.0, 1.0
+    for _ in range(8):
+        width /= 2
+        if mean_at(least + width) > enough:
+            least += width
+    return least + width / 2
+
+
 class PlainTwin:
-    """Two sides, P with Q, whose resamples are drawn, counted and scored one at a time."""
+    """Two sides, P with Q, whose resamples are counted and scored one at a time."""
 
     def __init__(
-        self,
-        parts: Sequence[Partition],
-        model: str,
-        groups: PlainGroups,
-        score: ScoreConfig,
-        seed: np.random.SeedSequence,
+        self, parts: Sequence[Partition], model: str, units: Units, score: ScoreConfig, seed: np.random.SeedSequence
     ) -> None:
-        self.labels = [[int(label) for side in (HUMAN, model) for label in part.labels[side]] for part in parts]
-        self.n, self.k = len(parts[0].labels[HUMAN]), parts[0].k
-        self.groups, self.score, self.seed = groups, score, seed
-        texts = range(len(self.labels[0]))
-        self.observed = self.histograms((list(texts[: self.n]), list(texts[self.n :])))
-        self.rate = plain_rate(self.mean_integral([self.observed]), self.mean_at)
+        self.parts, self.model, self.units, self.score, self.seed = tuple(parts), model, units, score, seed
+        of_p = np.arange(units.n + units.m) < units.n
+        self.observed = self.histograms(of_p[np.newaxis], ~of_p[np.newaxis])
+        self.rate = plain_rate(self.mean_integral(self.observed), self.mean_at)
 
-    def histograms(self, sides: tuple[list[int], list[int]]) -> list[list[list[int]]]:
-        """For each seed, for P and Q, the number of texts in each cluster."""
-        found = []
-        for labels in self.labels:
-            counts = [[0] * self.k, [0] * self.k]
-            for side, texts in zip(counts, sides, strict=True):
-                for text in texts:
-                    side[labels[text]] += 1
-            found.append(counts)
-        return found
+    def histograms(self, *weights: NDArray[np.integer]) -> NDArray[np.int64]:
+        """(B, seeds, 2, k) texts in each cluster, on side P and on side Q."""
+        return np.stack([counted(self.parts, self.model, side) for side in weights], axis=2)
 
-    def resampled(self, rate: float, count: int) -> list[list[list[list[int]]]]:
-        rng = np.random.default_rng(self.seed)
-        return [self.histograms(sides) for sides in plain_resamples(self.groups, rate, count, rng)]
+    def resampled(self, rate: float, count: int) -> NDArray[np.int64]:
+        return self.histograms(*Draws(self.units, count, np.random.default_rng(self.seed)).weights(rate))
 
-    def mean_integral(self, resampled: list[list[list[list[int]]]]) -> float:
-        shares = (
-            [[count / sum(side) for count in side] for side in counts]
-            for histograms in resampled
-            for counts in histograms
-        )
-        return float(np.mean([integral(p, q) for p, q in shares]))
+    def mean_integral(self, histograms: NDArray[np.int64]) -> float:
+        pairs = [pair for of_seeds in histograms.tolist() for pair in of_seeds]
+        return float(np.mean([integral(*([count / sum(side) for count in side] for side in pair)) for pair in pairs]))
 
     def mean_at(self, rate: float) -> float:
         return self.mean_integral(self.resampled(rate, min(200, self.score.bootstrap)))
 
     def intervals(self) -> dict[str, tuple[float, float]]:
-        counts = np.array(self.resampled(self.rate, self.score.bootstrap))
         own, drawn = (
             score_counts(found[..., 0, :], found[..., 1, :], scale=self.score.scale)
-            for found in (np.array(self.observed), counts)
+            for found in (self.observed, self.resampled(self.rate, self.score.bootstrap))
         )
         highest = {"mauve": 1.0, "mauve_star": 1.0, "frontier_integral": 1.0, "mid": math.log(2)}
         tail = (1 - self.score.confidence) / 2
@@ -139,10 +135,9 @@ class PlainTwin:
 def twin_of(comparison: Comparison, kind: PartitionKind, name: str) -> PlainTwin:
     score = comparison.config.score
     parts = comparison.joint if kind == "joint" else comparison.candidate(name).partitions
-    groups = PlainGroups([], list(range(N)), list(range(N, 2 * N)))
-    if comparison.prompts is not None:
-        groups = plain_groups(*(comparison.prompts[side].tolist() for side in (HUMAN, name)))
-    return PlainTwin(parts, name, groups, score, stream(score.seed, "bootstrap"))
+    prompts = comparison.prompts
+    units = each_alone(N, N) if prompts is None else units_of(prompts[HUMAN], prompts[name])
+    return PlainTwin(parts, name, units, score, stream(score.seed, "bootstrap"))
 
 
 def assert_intervals(found: dict[str, Estimate], twin: PlainTwin) -> None:
@@ -168,7 +163,7 @@ def test_resamples_have_the_divergence_of_the_texts_on_average(
         for candidate in comparison.candidates:
             sides = two_sides(comparison, kind, candidate.name)
             rate = sides.exchange_rate(200)
-            draws = Draws(sides.groups, 200, np.random.default_rng(sides.seed))
+            draws = Draws(sides.units, 200, np.random.default_rng(sides.seed))
             observed = candidate.estimate("frontier_integral", kind).mean
             # The rate is known to 1/256.
             if rate > 0:
@@ -188,7 +183,7 @@ def test_all_candidates_draw_the_same_prompts(comparisons: dict[str, Comparison]
     drawn = {}
     for candidate in comparison.candidates:
         sides = two_sides(comparison, kind, candidate.name)
-        on_p, on_q = Draws(sides.groups, 50, np.random.default_rng(sides.seed)).weights(sides.exchange_rate(200))
+        on_p, on_q = Draws(sides.units, 50, np.random.default_rng(sides.seed)).weights(sides.exchange_rate(200))
         codes = np.concatenate([comparison.prompts[side] for side in (HUMAN, candidate.name)])
         drawn[candidate.name] = np.array([np.bincount(codes, row, minlength=N) for row in on_p + on_q])
     np.testing.assert_array_equal(drawn["close"], drawn["shifted"])
@@ -210,7 +205,7 @@ def test_resamples_draw_the_prompts_of_the_intervals_and_no_text_changes_sides(
         np.testing.assert_array_equal(human, model)
         humans.append(human)
         sides = two_sides(comparison, "pairwise", name)
-        at_half = Draws(sides.groups, 240, np.random.default_rng(sides.seed)).weights(0.5)
+        at_half = Draws(sides.units, 240, np.random.default_rng(sides.seed)).weights(0.5)
         np.testing.assert_array_equal(sum(at_half), np.hstack([found[HUMAN], found[name]]))
     np.testing.assert_array_equal(*humans)
 
@@ -218,7 +213,7 @@ def test_resamples_draw_the_prompts_of_the_intervals_and_no_text_changes_sides(
 def sides_of(p: Sequence[int], q: Sequence[int], k: int) -> TwoSides:
     labels = {HUMAN: np.array(p, np.int32), "q": np.array(q, np.int32)}
     part = Partition("pairwise", 0, k, 0.0, labels)
-    return TwoSides("q", (part,), separate_prompts(len(p), len(q)), np.random.SeedSequence(0))
+    return TwoSides("q", (part,), each_alone(len(p), len(q)), np.random.SeedSequence(0))
 
 
 def test_sides_without_a_common_cluster_are_certain() -> None:
@@ -245,7 +240,7 @@ def test_exchange_narrows_the_interval_of_close_sides() -> None:
     rng = np.random.default_rng(1)
     sides = sides_of(rng.integers(0, 20, 400), rng.integers(0, 20, 400), 20)
     observed = score_counts(*sides.counts())["frontier_integral"].mean()
-    draws = Draws(sides.groups, 500, np.random.default_rng(2))
+    draws = Draws(sides.units, 500, np.random.default_rng(2))
     plain, exchanged = (
         score_counts(*sides.resampled(draws, rate))["frontier_integral"] for rate in (0.0, sides.exchange_rate(500))
     )

@@ -11,13 +11,13 @@ import pytest
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.units import each_alone, units_of
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import OTHER_HALF, Comparison
 from mauve_core.scoring.splits import Split, splits
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.streams import half_seeds
-from tests.plain_exchange import PlainGroups
 from tests.scoring.test_intervals import PROMPTS, PlainTwin, with_prompts
 from tests.synthetic import make_comparison_inputs
 
@@ -62,6 +62,14 @@ def plain_splits(sizes: Mapping[str, int], prompts: Prompts | None, score: Score
     return found
 
 
+def drawn_splits(sizes: Mapping[str, int], codes: Mapping[str, np.ndarray] | None) -> tuple[Split, ...]:
+    """Where a text has its prompt for a unit, or none has company."""
+    if codes is None:
+        units = each_alone(sizes[HUMAN], max(sizes.values()))
+        codes = {name: units.p if name == HUMAN else units.q[:size] for name, size in sizes.items()}
+    return splits(codes[HUMAN], {name: (codes[HUMAN], own) for name, own in codes.items() if name != HUMAN}, SCORE)
+
+
 def assert_equal_splits(found: Sequence[Split], expected: Sequence[Split]) -> None:
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
@@ -90,9 +98,9 @@ STUDIES = {
 @pytest.mark.parametrize("study", STUDIES)
 def test_plain_twin_of_the_splits(study: str) -> None:
     sizes, codes = STUDIES[study]
-    found = splits(sizes, codes, SCORE)
+    found = drawn_splits(sizes, codes)
     assert_equal_splits(found, plain_splits(sizes, codes))  # type: ignore[arg-type]
-    assert_equal_splits(splits(sizes, None, SCORE), plain_splits(sizes, None))
+    assert_equal_splits(drawn_splits(sizes, None), plain_splits(sizes, None))
     for split in found:
         one, other = ({*codes[HUMAN][rows].tolist()} for rows in (split.one, split.other))
         assert not one & other
@@ -103,19 +111,19 @@ def test_plain_twin_of_the_splits(study: str) -> None:
 
 def test_every_candidate_answers_the_prompts_whose_place_it_takes() -> None:
     sizes, codes = STUDIES["all answer all"]
-    found = splits(sizes, codes, SCORE)
+    found = drawn_splits(sizes, codes)
     assert len({tuple(split.one.tolist()) for split in found}) == SCORE.seeds
     for split in found:
         assert split.one.size == 20
         for name in ("a", "b"):
             assert sorted(codes[name][split.candidates[name]]) == sorted(codes[HUMAN][split.other])
     sizes, codes = STUDIES["some answers are missing"]
-    for split in splits(sizes, codes, SCORE):
+    for split in drawn_splits(sizes, codes):
         assert list(split.candidates) == ["a"]
         assert {*codes["a"][split.candidates["a"]].tolist()} == {*codes[HUMAN][split.other].tolist()} - {88, 89}
     # No prompt is answered by both, so either lacks about half of the prompts.
     sizes, codes = STUDIES["disjoint prompts"]
-    assert all(split.candidates == {} for split in splits(sizes, codes, SCORE))
+    assert all(split.candidates == {} for split in drawn_splits(sizes, codes))
 
 
 def made(how: str) -> tuple[Comparison, dict[str, np.ndarray]]:
@@ -134,16 +142,18 @@ def test_plain_twin_from_features_to_scores_and_intervals(how: str) -> None:
     n = drawn[0].one.size
     assert n == {"shared": 30, "none": 30, "repeated": n}[how]
     k = max(2, round(n / (60 / comparison.candidates[0].partitions[0].k)))
-    places = {OTHER_HALF: [features[HUMAN][split.other] for split in drawn]}
+    places = {OTHER_HALF: [(HUMAN, split.other) for split in drawn]}
     for name in NAMES:
         if all(name in split.candidates for split in drawn):
-            places[name] = [features[name][split.candidates[name]] for split in drawn]
+            places[name] = [(name, split.candidates[name]) for split in drawn]
     assert comparison.halves is not None
     assert [each.candidate for each in comparison.like_for_like] == [name for name in places if name != OTHER_HALF]
     for name, rows in places.items():
-        parts = []
-        for split, own, seed in zip(drawn, rows, half_seeds(SCORE).clustering, strict=True):
-            sides = {HUMAN: features[HUMAN][split.one], name: own}
+        parts, units = [], []
+        for split, (source, own), seed in zip(drawn, rows, half_seeds(SCORE).clustering, strict=True):
+            sides = {HUMAN: features[HUMAN][split.one], name: features[source][own]}
+            codes = comparison.prompts
+            units.append(each_alone(n, n) if codes is None else units_of(codes[HUMAN][split.one], codes[source][own]))
             parts += partitions("pairwise", sides, [seed], dataclasses.replace(SCORE, k=k), lambda: None)
         found: Mapping[str, Estimate] = comparison.halves.scores
         if name != OTHER_HALF:
@@ -153,10 +163,9 @@ def test_plain_twin_from_features_to_scores_and_intervals(how: str) -> None:
             found = alike.scores
         deviations: dict[str, list[float]] = {score: [] for score in SCORES}
         values: dict[str, list[float]] = {score: [] for score in SCORES}
-        for part in parts:
-            groups = PlainGroups([], list(range(n)), list(range(n, 2 * n)))
-            twin = PlainTwin([part], name, groups, SCORE, half_seeds(SCORE).resampling)
-            replicates = np.array(twin.resampled(twin.rate, SCORE.bootstrap))
+        for part, own_units in zip(parts, units, strict=True):
+            twin = PlainTwin([part], name, own_units, SCORE, half_seeds(SCORE).resampling)
+            replicates = twin.resampled(twin.rate, SCORE.bootstrap)
             own_scores = score_counts(part.counts(HUMAN), part.counts(name))
             drawn_scores = score_counts(replicates[:, 0, 0], replicates[:, 0, 1])
             for score in SCORES:
@@ -172,11 +181,9 @@ def test_plain_twin_from_features_to_scores_and_intervals(how: str) -> None:
             assert (found[score].low, found[score].high) == pytest.approx(ends, abs=1e-9)
 
 
-def test_texts_of_one_prompt_are_split_by_text() -> None:
+def test_texts_of_one_prompt_cannot_be_halved() -> None:
     human, candidates, features = make_comparison_inputs(n=60)
     sides = {name: dataclasses.replace(side, prompts=("once",) * 60) for name, side in candidates.items()}
-    one = dataclasses.replace(human, prompts=("once",) * 60)
-    comparison = compare(one, sides, CONFIG, features=features)
-    assert comparison.halves is not None
-    assert comparison.halves.source.n == 30
-    assert comparison.like_for_like == ()  # every text of theirs would answer the prompt of P
+    comparison = compare(dataclasses.replace(human, prompts=("once",) * 60), sides, CONFIG, features=features)
+    assert (comparison.halves, comparison.like_for_like) == (None, ())
+    assert any(warning.startswith("60 human texts are too few, or too alike") for warning in comparison.warnings)

@@ -29,6 +29,7 @@ from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.sides import require_room
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
+from tests.scoring.test_differences import any_units
 from tests.synthetic import make_comparison_inputs
 
 MB = 2**20
@@ -42,6 +43,7 @@ def with_resamples(count: int) -> Comparison:
 
 @pytest.mark.parametrize("kind", ["pairwise", "joint"])
 def test_blocks_of_resamples_give_the_same_digits(kind, monkeypatch):
+    any_units(monkeypatch)
     comparison = with_resamples(101)
     basis = score_basis(comparison, kind, "none")
     monkeypatch.setattr(replicates, "COUNT_BYTES", 2000)
