@@ -196,7 +196,7 @@ def _unsupported(comparison: Comparison) -> dict[str, str]:
     found: dict[str, str] = {}
     contents = {name: np.unique(codes) for name, codes in comparison.contents.items()}
     for source in comparison.sources:
-        name, who = source.name, "The human side" if source.name == HUMAN else source.name
+        name, who = source.name, "the human side" if source.name == HUMAN else source.name
         units = np.unique(comparison.units(name)[name]).size
         if contents and contents[name].size == 1:
             found[name] = f"All {source.n:,} texts of {who} are equal: they cannot support a score."

@@ -18,7 +18,7 @@ from mauve_core.analysis.cost_intervals import (
 )
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.exchange import separate_prompts
+from mauve_core.numerics.resampling.units import each_alone
 from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Comparison, Partition
 from tests.numerics.test_simultaneous import plain_intervals
@@ -59,10 +59,9 @@ def test_the_intervals_of_a_plain_twin(
     comparison = comparisons[how]
     twin = twin_of(comparison, kind, "shifted")
     assert exchange_rate(comparison, kind, "shifted") == twin.rate
-    own = plain_shares(twin.observed[seed], smoothing)
-    drawn = [
-        plain_shares(each[seed], smoothing) for each in twin.resampled(twin.rate, comparison.config.score.bootstrap)
-    ]
+    own = plain_shares(twin.observed[0, seed].tolist(), smoothing)
+    counts = twin.resampled(twin.rate, comparison.config.score.bootstrap)[:, seed].tolist()
+    drawn = [plain_shares(each, smoothing) for each in counts]
     expected = plain_intervals([abs(share) for share in own], [[abs(share) for share in row] for row in drawn], 0.95)
     sums = np.array([sum(share for share in row if share > 0) for row in drawn])
     ends = sum(share for share in own if share > 0) + np.quantile(sums, [0.025, 0.975]) - sums.mean()
@@ -85,7 +84,7 @@ def test_the_table_with_intervals_is_that_of_its_parts(comparisons: dict[str, Co
 
 def sides_of(p: NDArray[np.int32], q: NDArray[np.int32], k: int, seed: int) -> TwoSides:
     partition = Partition("pairwise", 0, k, 0.0, {HUMAN: p, "m": q})
-    return TwoSides("m", (partition,), separate_prompts(p.size, q.size), SeedSequence(seed))
+    return TwoSides("m", (partition,), each_alone(p.size, q.size), SeedSequence(seed))
 
 
 @pytest.mark.trial

@@ -13,6 +13,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.numerics.resampling.permutation import child_generator, draw_sides
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
+from tests.handmade import make_comparison
 from tests.scoring.test_intervals import integral, made
 
 ROUNDING = 1e-12
@@ -57,13 +58,20 @@ def test_the_test_of_a_plain_twin(how: str) -> None:
         assert found.p_value == (1 + found.reached) / 61
 
 
-def test_texts_are_exchanged_within_prompts_alone() -> None:
-    """One prompt fills cluster 0, mostly with human texts, the other cluster 1: only exchanges across both matter."""
-    part = partition([0] * 9 + [1] * 3, [0] * 3 + [1] * 9, 2)
-    prompts = np.array([0] * 9 + [1] * 3 + [0] * 3 + [1] * 9)
-    within, across = (gap_test_of([part], "m", each, draws=99, seed=SeedSequence(1)) for each in (prompts, None))
-    assert (within.reached, within.p_value) == (99, 1)
-    assert across.reached < 20
+def test_units_are_exchanged_as_wholes() -> None:
+    """Ten texts of each of four documents, two a side: three draws of four are as far apart, of texts hardly any."""
+    part = partition([0] * 20, [1] * 20, 2)
+    documents = np.repeat(np.arange(4), 10)
+    wholes, texts = (gap_test_of([part], "m", each, draws=99, seed=SeedSequence(1)) for each in (documents, None))
+    assert wholes.reached > 15
+    assert texts.reached == 0
+
+
+def test_too_few_units_are_not_tested() -> None:
+    found = gap_test(make_comparison(), "pairwise", "b")
+    assert (found.draws, found.p_value, found.explains) == (0, 1, False)
+    assert found.in_words() == f"No test of the gap: {found.why}."
+    assert "an interval needs 20" in found.why
 
 
 def test_the_statistic_is_the_mean_over_the_partitions() -> None:

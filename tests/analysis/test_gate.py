@@ -68,16 +68,15 @@ def test_a_larger_baseline_is_cut_to_the_size_of_the_candidate_and_that_is_told(
     assert result.notes[0].startswith("Of 160 texts of the baseline, 90 are taken")
 
 
-def test_one_prompt_for_all_texts_is_no_reason_to_pair_them():
+def test_one_prompt_for_all_texts_supports_no_test():
     human, others, features = make_comparison_inputs()
     same = [
         corpus_from_texts(list(side.texts), name=side.name, prompts=["Write a story"] * len(side))
         for side in (human, others["close"], others["shifted"])
     ]
     own = {HUMAN: features[HUMAN], BASELINE: features["close"], CANDIDATE: features["shifted"]}
-    result = run_gate(*same, CONFIG, features=own)
-    assert result.paired_by is None
-    assert result.tests[0].groups == 160
+    with pytest.raises(InputError, match=r"support no test.*1 independent units on a side.*--group-field"):
+        run_gate(*same, CONFIG, features=own)
 
 
 def test_several_measures_are_each_tested_at_a_part_of_the_level():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -148,34 +147,12 @@ def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> N
         for name, labels in part.labels.items():
             np.testing.assert_array_equal(found.labels[name], labels)
             assert found.labels[name].dtype == labels.dtype
-    ids = {name: run.corpora[name].ids for name in (HUMAN, "close")}
-    paired = not set(ids[HUMAN]).isdisjoint(ids["close"])
     seed = run.comparison.median_seed("close")
-    prompts = ids if paired else None
-    expected = assess_stability(run.comparison, "close", "pairwise", seed, others=others, prompts=prompts)
+    expected = assess_stability(run.comparison, "close", "pairwise", seed, others=others)
     kept = run_stability(run, "pairwise", "close", seed)
     for field in dataclasses.fields(Stability):
         np.testing.assert_array_equal(getattr(kept, field.name), getattr(expected, field.name))
     assert kept.notes == expected.notes
-
-
-def test_clusters_are_tested_within_prompts_and_never_within_line_numbers(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given: list[Any] = []
-
-    def assess(*_: Any, prompts: Any, **__: Any) -> Stability:
-        given.append(prompts)
-        raise InputError("enough")
-
-    monkeypatch.setattr(precomputed, "assess_stability", assess)
-    bare = {name: dataclasses.replace(each, numbered=True, prompts=None) for name, each in run.corpora.items()}
-    for corpora in (run.corpora, bare):
-        shutil.rmtree(run.path / DERIVED, ignore_errors=True)
-        with pytest.raises(InputError, match="enough"):
-            run_stability(dataclasses.replace(run, corpora=corpora), "pairwise", "close", 0)
-    assert given[0].keys() == {HUMAN, "close"}
-    assert given[1] is None
 
 
 @pytest.mark.usefixtures("no_work")

@@ -12,7 +12,7 @@ from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.resampling.stability import Stability, cluster_stability
 from mauve_core.scoring.result import Comparison, Partition
-from tests.handmade import N, make_comparison
+from tests.handmade import N, make_comparison, with_tests
 
 MODEL = "b"
 
@@ -42,16 +42,15 @@ def test_the_reference_comes_first_and_the_other_seeds_follow(
     assert_same_statistics(assess_stability(comparison, MODEL, kind, seed), expected)
 
 
-def test_more_partitions_and_prompts(comparison: Comparison) -> None:
+def test_more_partitions_and_units(comparison: Comparison) -> None:
+    comparison = with_tests(comparison)
     reference, other = (comparison.partition("pairwise", MODEL, each) for each in (0, 1))
     coarse = dataclasses.replace(
         reference, k=2, labels={name: np.minimum(labels, 1) for name, labels in reference.labels.items()}
     )
-    prompts = {name: [f"prompt {i}" for i in range(N[name])] for name in (HUMAN, MODEL)}
-    found = assess_stability(comparison, MODEL, others=[coarse], prompts=prompts)
-    blocks = [*prompts[HUMAN], *prompts[MODEL]]
+    found = assess_stability(comparison, MODEL, others=[coarse])
     rows = [stacked(part) for part in (reference, other, coarse)]
-    expected = cluster_stability(rows, N[HUMAN], k=reference.k, blocks=blocks, seed=0)
+    expected = cluster_stability(rows, N[HUMAN], k=reference.k, units=comparison.units_with(MODEL).codes, seed=0)
     assert_same_statistics(found, expected)
     assert found.elsewhere.shape == (2, reference.k)
     assert found.notes == expected.notes
@@ -74,5 +73,3 @@ def test_what_is_refused(comparison: Comparison) -> None:
         assess_stability(comparison, MODEL, seed=5)
     with pytest.raises(InputError, match="does not belong to these texts"):
         assess_stability(comparison, MODEL, others=[comparison.candidates[0].partitions[0]])
-    with pytest.raises(InputError, match="prompts do not match"):
-        assess_stability(comparison, MODEL, prompts={HUMAN: ["a"] * N[HUMAN], MODEL: ["a"]})

@@ -62,7 +62,8 @@ def of(
         for one, other in combinations(means, 2)
         for score in SCORES
     )
-    shared = {name: np.arange(n, dtype=np.int32) for name in (HUMAN, *means)} if prompts else None
+    counts = {HUMAN: 1} | dict.fromkeys(means, generations)
+    shared = {name: np.tile(np.arange(n, dtype=np.int32), own) for name, own in counts.items()} if prompts else None
     return dataclasses.replace(
         template,
         human=human,
@@ -155,26 +156,6 @@ def test_a_group_leads(tied: int, which: str) -> None:
         f"MAUVE, 0.700 ± 0.010 (0.680 to 0.720). It is ahead of {first}, the best of the {7 - tied} that are told "
         f"apart, by {behind}."
     ]
-
-
-@pytest.mark.parametrize(
-    ("change", "because"),
-    [
-        ({"low": -0.001}, "0.010 (−0.001 to 0.015; adjusted p = 0.004, but the interval reaches 0)"),
-        (
-            {"joint_difference": -0.01},
-            "0.010 (0.005 to 0.015; adjusted p = 0.004, but with the other sign in the joint partition)",
-        ),
-    ],
-)
-def test_a_small_p_alone_makes_no_one_the_closest(change: Mapping[str, float], because: str) -> None:
-    found = of({"a": 0.8, "b": 0.79}, apart=[("a", "b")])
-    _, sentences = said(found)
-    assert sentences[1].startswith("a is closer to the human texts than b: ")
-    contradicted = tuple(dataclasses.replace(each, **change) for each in found.differences)
-    _, sentences = said(dataclasses.replace(found, differences=contradicted))
-    assert sentences[1].startswith("Whether a or b is closer to the human texts cannot be told with 200 texts each: ")
-    assert sentences[1].endswith(f"differ by {because}.")
 
 
 def test_one_behind_a_group_of_two() -> None:
@@ -331,11 +312,59 @@ def test_names_in_the_sentence_on_formats_are_marked() -> None:
 
 
 def test_too_few_texts_a_cluster() -> None:
-    found, sentences = said(of({"a": 0.9}, n=40, k=20), reasons={"a": reason_of("a")})
+    found, sentences = said(of({"a": 0.9}, n=100, k=50), reasons={"a": reason_of("a")})
     assert sentences[1] == ("Too few texts: 2 per side and cluster, so the scores are mostly noise; take 5 or more.")
     assert found.reason is None
     assert said(of({"a": 0.9}, n=100, k=20))[0].few is None
-    assert said(of({"a": 0.9}, n=99, k=20))[0].few is not None
+    assert said(of({"a": 0.9}, n=199, k=40))[0].few is not None
+
+
+UNSUPPORTED = {
+    "too few": "99 texts (b) cannot support a score: 100 are needed.",
+    "few units": "200 texts (b) of 19 independent units cannot support a score: 20 are needed.",
+    "given twice": "b has the same texts as the human side: there is nothing to compare.",
+    "equal": "All 200 texts of b are equal: they cannot support a score.",
+}
+
+
+def unsupported(name: str, how: str) -> Comparison:
+    """Two candidates, a and b, of which one, or the human side, supports no score."""
+    made = of({"b": 0.9, "a": 0.7}, apart=[("a", "b")], prompts=False)
+    contents = {each: number * 200 + np.arange(200, dtype=np.int32) for number, each in enumerate((HUMAN, "b", "a"))}
+    groups = dict(contents)
+    if how == "too few":
+        few = {each.source.name: dataclasses.replace(each.source, n=99) for each in made.candidates}
+        made = dataclasses.replace(
+            made,
+            human=dataclasses.replace(made.human, n=99) if name == HUMAN else made.human,
+            candidates=tuple(
+                dataclasses.replace(each, source=few[name]) if each.name == name else each for each in made.candidates
+            ),
+        )
+        contents[name], groups[name] = contents[name][:99], groups[name][:99]
+    if how == "few units":
+        groups[name] = groups[name][0] + np.arange(200, dtype=np.int32) % 19
+    if how == "given twice":
+        contents[name] = contents[HUMAN][::-1]
+    if how == "equal":
+        contents[name] = np.full(200, contents[name][0])
+    return dataclasses.replace(made, contents=contents, groups=groups)
+
+
+@pytest.mark.parametrize("how", UNSUPPORTED)
+def test_no_verdict_of_what_supports_no_score_and_one_of_the_other_candidate(how: str) -> None:
+    found, sentences = said(unsupported("b", how), reasons={"b": reason_of("b")})
+    assert sentences[1] == UNSUPPORTED[how]
+    assert sentences[2].startswith("The texts of a differ from the human texts (p = 0.002): MAUVE 0.700")
+    assert (found.leaders, found.reason) == (("a",), None)
+
+
+@pytest.mark.parametrize("how", ["too few", "few units", "equal"])
+def test_no_verdict_at_all_where_the_human_side_supports_no_score(how: str) -> None:
+    found, sentences = said(unsupported(HUMAN, how))
+    what = UNSUPPORTED[how].replace("(b)", "(the human side)").replace("of b are", "of the human side are")
+    assert sentences[1:] == [what]
+    assert found.leaders == ()
 
 
 def test_generations_are_counted_and_both_spreads_are_named() -> None:
@@ -395,14 +424,14 @@ def test_no_sentence_claims_more_than_the_tests(data: st.DataObject) -> None:
 
 
 def test_one_half_of_the_human_texts_as_a_candidate_is_not_told_apart(tmp_path: Path) -> None:
-    human, candidates, features = make_comparison_inputs(160)
-    rows = np.random.default_rng(1).permutation(160)
-    sides = {HUMAN: rows[:80], "others": rows[80:]}
+    human, candidates, features = make_comparison_inputs(240)
+    rows = np.random.default_rng(1).permutation(240)
+    sides = {HUMAN: rows[:120], "others": rows[120:]}
     corpora = {
         name: corpus_from_texts([human.texts[row] for row in own], name=name, prompts=[f"{row}" for row in own])
         for name, own in sides.items()
-    } | {"collapsed": candidates["collapsed"].take(range(80))}
-    arrays = {name: features[HUMAN][own] for name, own in sides.items()} | {"collapsed": features["collapsed"][:80]}
+    } | {"collapsed": candidates["collapsed"].take(range(120))}
+    arrays = {name: features[HUMAN][own] for name, own in sides.items()} | {"collapsed": features["collapsed"][:120]}
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
     others = {name: corpora[name] for name in ("others", "collapsed")}
     comparison = compare(corpora[HUMAN], others, config, features=arrays)

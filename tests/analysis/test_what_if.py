@@ -13,7 +13,7 @@ from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.bootstrap import centred_interval
-from mauve_core.numerics.resampling.exchange import Draws
+from mauve_core.numerics.resampling.units import Draws
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.replicates import count_blocks
 from mauve_core.scoring.result import Comparison
@@ -151,7 +151,7 @@ def test_resamples_draw_the_texts_of_the_intervals_and_exchange_none(comparison:
         MODEL: (bootstrap, N[MODEL]),
     }
     part = comparison.joint[1]
-    draws = Draws(sides.groups, bootstrap, np.random.default_rng(sides.seed))
+    draws = Draws(sides.units, bootstrap, np.random.default_rng(sides.seed))
     for source, counted in zip((HUMAN, MODEL), sides.resampled(draws, 0.0), strict=True):
         one = np.bincount(part.labels[source], weights=drawn[source][3], minlength=part.k)
         np.testing.assert_array_equal(counted[3, 1], one)

@@ -33,6 +33,7 @@ from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, grou
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
 from mauve_core.numerics.resampling.permutation import histogram_statistic, permutation_test
+from mauve_core.numerics.resampling.units import too_few
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
@@ -174,6 +175,8 @@ class _Fits:
     fits: tuple[Fit, ...]
     sizes: NDArray[np.int64]
     n: int
+    too_few: str = ""
+    """Why units support neither a spread nor a test."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,9 +245,10 @@ class _Work:
         if estimator == "kmeans":
             partitions = self.run.comparison.candidate(name).partitions
             own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides) for part in partitions)
-            return _Fits(tuple(own), np.asarray(sizes), n)
+            return _Fits(tuple(own), np.asarray(sizes), n, too_few(*sides.units))
         given = parameters or {}
-        return _Fits(tuple(fit(estimator, sides, seed, **given) for seed in seeds), np.asarray(sizes), n)
+        fits = tuple(fit(estimator, sides, seed, **given) for seed in seeds)
+        return _Fits(fits, np.asarray(sizes), n, too_few(*sides.units))
 
     def _half(self, estimator: str, seed: SeedSequence) -> _Fits:
         """One random half of the human texts against the other."""
@@ -314,7 +318,8 @@ def _caveats(fitted: _Fitted) -> list[str]:
     """Each caveat once, with the candidates that it holds for."""
     names: dict[str, list[str]] = {}
     for name, fits in fitted.candidates.items():
-        for caveat in dict.fromkeys(caveat for one in fits.fits for caveat in one.caveats):
+        without = [f"neither spread nor test: {fits.too_few}"] if fits.too_few else []
+        for caveat in dict.fromkeys([*without, *(caveat for one in fits.fits for caveat in one.caveats)]):
             names.setdefault(caveat, []).append(name)
     return [f"{', '.join(found)}: {caveat}" for caveat, found in names.items()]
 
@@ -327,7 +332,7 @@ def _tested(result: MethodResult, fitted: _Fitted, work: _Work, permutations: in
     seed = stream(work.score.seed, "permutations")
     for name, fits in fitted.candidates.items():
         first = fits.fits[0]
-        if not isinstance(first, Binned):
+        if fits.too_few or not isinstance(first, Binned):
             continue
         labels = np.concatenate(first.labels)
         statistic = histogram_statistic(labels, first.k, result.method.value, smoothing=result.method.smoothing)
@@ -349,7 +354,7 @@ def _score(method: Method, fits: _Fits) -> MethodScore:
     """Mean over the seeds, with the jackknife of that mean."""
     values = [one.value(method) for one in fits.fits]
     mean = float(np.mean(values))
-    left_out = [one.left_out(method) for one in fits.fits]
+    left_out = [None if fits.too_few else one.left_out(method) for one in fits.fits]
     scores = [one.z for one in fits.fits if one.z is not None]
     z = float(np.mean(scores)) if len(scores) == len(values) else None
     score = MethodScore(mean, _sd(values), None, None, None, fits.n, z=z)

@@ -37,7 +37,7 @@ def texts_of(n: int, seed: int) -> list[str]:
 
 
 def between(human: list[str], model: list[str], **more: object) -> tuple[Finding, ...]:
-    return find(Sides("the model", (*human, *model), len(human)), **more)
+    return find(Sides("the model", (*human, *model), len(human), np.arange(len(human) + len(model))), **more)
 
 
 def every(found: tuple[Finding, ...]) -> list[Finding]:
@@ -96,7 +96,7 @@ def test_of_amounts_the_texts_that_show_the_difference_are_counted():
 def test_what_suggests_is_not_tested(monkeypatch):
     """A difference that only the suggesting texts have is no finding, however clear it is there."""
     human, model = texts_of(150, 1), texts_of(150, 2)
-    sides = Sides("the model", (*human, *model), 150)
+    sides = Sides("the model", (*human, *model), 150, np.arange(300))
     suggesting = finding._split(sides, 0)
     changed = [
         f"{text} Planted words here." if use and index >= 150 else text
@@ -107,25 +107,28 @@ def test_what_suggests_is_not_tested(monkeypatch):
     assert [each for each in every(find(replace(sides, texts=tuple(tested)))) if "planted" in each.sentence]
 
 
-def test_all_texts_of_a_prompt_are_on_one_part_of_the_split():
-    prompts = np.concatenate([np.arange(100), np.repeat(np.arange(50), 2)])
+def test_all_texts_of_a_unit_are_on_one_part_of_the_split():
+    units = np.concatenate([np.arange(100), np.repeat(np.arange(50), 2)])
     texts = tuple(texts_of(200, 3))
-    suggesting = finding._split(Sides("m", texts, 100, prompts), 0)
+    suggesting = finding._split(Sides("m", texts, 100, units), 0)
     assert suggesting[:100].sum() == 40
-    for prompt in range(100):
-        assert len(set(suggesting[prompts == prompt].tolist())) == 1
+    for unit in range(100):
+        assert len(set(suggesting[units == unit].tolist())) == 1
 
 
-def test_texts_are_exchanged_within_prompts_that_both_sides_answered():
-    sides = Sides("m", tuple("abcdef"), 3, np.array([4, 5, 6, 5, 4, 9]))
-    assert finding._blocks(sides).tolist() == [4, 5, -1, 5, 4, -1]
-    assert finding._blocks(replace(sides, prompts=None)).tolist() == [0] * 6
+def test_texts_of_a_unit_count_once():
+    """A fifth of the model's documents end in a loop, in all of their eight texts: too few documents, many texts."""
+    document = np.repeat(np.arange(50), 8)
+    texts = [f"{text} and on and on" if at >= 45 else text for text, at in zip(texts_of(400, 1), document, strict=True)]
+    sides = Sides("m", tuple(texts), 200, document)
+    assert not [each for each in every(find(sides)) if each.kind == "loop"]
+    assert [each for each in every(find(replace(sides, units=np.arange(400)))) if each.kind == "loop"]
 
 
 def test_clusters_that_one_side_prefers_are_told():
     human, model = texts_of(150, 1), texts_of(150, 2)
     labels = np.concatenate([np.arange(150) % 3, np.where(np.arange(150) % 4, 0, 2)])
-    sides = Sides("m", (*human, *model), 150, None, labels, ("rivers", "stones", "gardens"))
+    sides = Sides("m", (*human, *model), 150, np.arange(300), labels, ("rivers", "stones", "gardens"))
     told = {(each.condition, each.direction) for each in every(find(sides)) if each.kind == "topic"}
     assert told == {("are in cluster rivers · 0", "more"), ("are in cluster stones · 1", "less")}
 
@@ -136,9 +139,9 @@ def test_a_rate_out_of_range_is_refused(q):
         between(texts_of(30, 1), texts_of(30, 2), q=q)
 
 
-def test_too_few_texts_are_refused():
-    with pytest.raises(InputError, match=r"too few texts of the model.*10 texts of either side"):
-        between(texts_of(12, 1), texts_of(12, 2))
+def test_too_few_units_are_refused():
+    with pytest.raises(InputError, match=r"Texts of the model support no test.*19 independent units on a side"):
+        between(texts_of(30, 1), texts_of(19, 2))
 
 
 MARKED = {

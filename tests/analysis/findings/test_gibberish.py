@@ -111,4 +111,4 @@ def test_texts_without_words_are_measured_as_nothing():
     texts = ("...", "", "!") * 20
     has = [each.has for each in garbled(texts, np.arange(60) >= 30, np.arange(60) % 2 == 0)]
     assert not np.any(has)
-    assert find(Sides("m", texts, 30)) == ()
+    assert find(Sides("m", texts, 30, np.arange(60))) == ()

@@ -21,7 +21,7 @@ N = 120
 def sides_of(human: dict[str, NDArray], model: dict[str, NDArray], kind: str = "image", **more: object) -> Sides:
     sizes = [next(iter(each.values())).size for each in (human, model)]
     measured = {name: np.concatenate([human[name], model[name]]) for name in human}
-    return Sides("made", ("",) * sum(sizes), sizes[0], kind=kind, measured=measured, **more)
+    return Sides("made", ("",) * sum(sizes), sizes[0], np.arange(sum(sizes)), kind=kind, measured=measured, **more)
 
 
 def drawn(seed: int, n: int = N) -> dict[str, NDArray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -82,9 +81,3 @@ def test_ranks_are_shared_unless_the_first_of_a_group_is_told_apart():
     assert first.ranks("mauve") == {"a": (1, True), "b": (1, True), "c": (3, True), "d": (3, True)}
     # The closest by the frontier integral has the smallest value.
     assert list(first.ranks("frontier_integral")) == ["d", "c", "b", "a"]
-
-
-def test_a_significant_difference_of_opposite_signs_tells_nothing_apart():
-    first = example().results[0]
-    turned = tuple(replace(each, joint_difference=-each.joint_difference) for each in first.differences)
-    assert not replace(first, differences=turned).told_apart("mauve", "a", "d")

@@ -44,7 +44,9 @@ def folders(tmp_path_factory):
 def corpus(name, seed, *, words=4):
     rng = np.random.default_rng(seed)
     texts = [f" {' '.join(rng.choice(WORDS, size=words))} {name[0]}{i}" for i in range(N)]
-    return corpus_from_texts(texts, name=name, ids=[f"t{i}" for i in range(N)], prompts=["She saw"] * N)
+    return corpus_from_texts(
+        texts, name=name, ids=[f"t{i}" for i in range(N)], prompts=[f"She saw {i}" for i in range(N)]
+    )
 
 
 @pytest.fixture(scope="module")

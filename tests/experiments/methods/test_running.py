@@ -15,7 +15,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
 from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.corpus.pairing import keys_of, prompt_names
+from mauve_core.corpus.pairing import keys_of, unit_names
 from mauve_core.experiments.methods import (
     ESTIMATORS,
     Disagreement,
@@ -37,7 +37,7 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser
 from mauve_core.numerics.resampling.bias_reduction import bias_reduced
-from mauve_core.numerics.resampling.exchange import prompt_groups
+from mauve_core.numerics.resampling.units import units_of
 from mauve_core.numerics.statistics.frechet_limit import FrechetLimit
 from mauve_core.numerics.statistics.mmd import mmd
 from mauve_core.scoring.streams import stream
@@ -249,8 +249,8 @@ def test_a_bias_reduced_method_has_its_own_interval_and_ranks_and_is_closer(run,
     assert methods_run(run, [reduced.method]).results[0].scores == reduced.scores
 
 
-def test_a_correction_draws_the_prompts_of_the_texts_that_are_left(run):
-    """The first fit again by hand: resamples of prompts, with and without the first group of texts."""
+def test_a_correction_draws_the_units_of_the_texts_that_are_left(run):
+    """The first fit again by hand: resamples of units, with and without the first group of texts."""
     method = Method(summary="mid", correction="bootstrap")
     sides = sides_of(run, "shifted")
     part = run.comparison.candidate("shifted").partitions[0]
@@ -258,10 +258,10 @@ def test_a_correction_draws_the_prompts_of_the_texts_that_are_left(run):
     everything = tuple(np.arange(side.size) for side in binned.labels)
     for rows, found in ((everything, binned.value(method)), (sides.jackknife_rows[0], binned.left_out(method)[0])):
         labels = [own[kept] for own, kept in zip(binned.labels, rows, strict=True)]
-        names = prompt_names(keys_of(run.corpora))
-        prompts = [np.array(names[side])[kept] for side, kept in zip((HUMAN, "shifted"), rows, strict=True)]
-        codes = np.unique(np.concatenate(prompts), return_inverse=True)[1]
-        groups = prompt_groups(codes[: len(rows[0])], codes[len(rows[0]) :])
-        assert groups.shared
+        names = unit_names(keys_of(run.corpora))
+        own = [np.array(names[side])[kept] for side, kept in zip((HUMAN, "shifted"), rows, strict=True)]
+        codes = np.unique(np.concatenate(own), return_inverse=True)[1]
+        units = units_of(codes[: len(rows[0])], codes[len(rows[0]) :])
+        assert units.shared.size
         seed = stream(run.comparison.config.score.seed, "correction")
-        assert found == float(bias_reduced(*labels, part.k, groups, seed=seed).mid)
+        assert found == float(bias_reduced(*labels, part.k, units, seed=seed).mid)

@@ -25,7 +25,11 @@ SHIFTS = {"near": 0.5, "under": -0.7, "far": 4.0, "same": 0.0}
 
 def texts_of(rng: np.random.Generator, name: str, n: int, shift: float, prefix: str = "prompt") -> Collection:
     lengths = np.maximum(1, np.round(rng.normal(20 + shift, 3, size=n))).astype(int)
-    return Collection(name, tuple(f"{prefix} {i}" for i in range(n)), tuple("a " * length for length in lengths))
+    return Collection(
+        name,
+        tuple(f"{prefix} {i}" for i in range(n)),
+        tuple(f"{name}{i}" + " a" * (length - 1) for i, length in enumerate(lengths)),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +211,7 @@ def test_the_interval_of_gaps_covers_also_at_the_kink(means: tuple[float, float,
 def test_no_spread_means_no_test() -> None:
     few = texts_of(np.random.default_rng(0), "few", 30, 0.0)
     many = texts_of(np.random.default_rng(1), "many", 60, 5.0)
-    constant = Collection("constant", many.ids, ("a b c",) * 60)
+    constant = Collection("constant", many.ids, tuple(f"{i} b c" for i in range(60)))
     found = measure(many, {"few": few, "many": many, "constant": constant}, ["length"], context=MeasureContext())
     by = {(each.of, each.first, each.second): each for each in found.differences}
     assert by["value", "few", "many"].p_value is None

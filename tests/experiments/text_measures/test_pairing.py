@@ -36,7 +36,9 @@ def side(name: str, shift: int) -> Collection:
     rng = np.random.default_rng(len(name))
     words = np.arange(N) % 17 + rng.integers(1, 4, size=N) + shift
     features = rng.normal(size=(N, 4)) + shift / 4
-    return Collection(name, IDS, tuple(" ".join("ab"[i % 2] for i in range(n)) for n in words), PROMPTS, features)
+    return Collection(
+        name, IDS, tuple(" ".join([f"{name}{i}", *"a" * (n - 1)]) for i, n in enumerate(words)), PROMPTS, features
+    )
 
 
 HUMAN_SIDE = side("people", 0)
