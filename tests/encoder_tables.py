@@ -29,7 +29,7 @@ def result_of(
         return {score: Estimate(spread.mean, spread.sd, low, high, spread.values) for score in SCORES}
 
     differences = tuple(
-        Difference(score, one, other, gap, gap, gap, gap, 0.01, p, True, 30)
+        Difference(score, one, other, gap, gap, gap, 0.01, p, p, True, 30)
         for one, other in combinations(means, 2)
         for gap, p in [(means[one] - means[other], 0.02 if frozenset((one, other)) in apart else 0.4)]
         for score in SCORES

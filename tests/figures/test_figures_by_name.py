@@ -40,7 +40,7 @@ def with_a_test() -> Comparison:
     """The comparison made by hand, with a test of its two candidates' difference."""
     comparison = make_comparison()
     first, second = (candidate.name for candidate in comparison.candidates)
-    found = Difference("mauve", first, second, -0.4, -0.5, -0.3, -0.4, 0.001, 0.001, True, 5)
+    found = Difference("mauve", first, second, -0.4, -0.5, -0.3, 0.001, 0.001, 0.001, True, 5)
     return dataclasses.replace(comparison, differences=(found,))
 
 
