@@ -142,7 +142,7 @@ def planted(kind: str, n: int = N, seed: int = 1) -> dict[str, Corpus]:
     return {"human": corpus("human", human, own), "model": corpus("model", candidate, own)}
 
 
-def make_planted_run(home: Path, *, n: int = 60, name: str = "planted", model: str = "model") -> Run:
+def make_planted_run(home: Path, *, n: int = 100, name: str = "planted", model: str = "model") -> Run:
     """A stored run of one candidate, half of whose texts have more leading white space than people's."""
     both = planted("leading_space", n)
     stripped = corpus("human", [each.lstrip() for each in both["human"].texts], prompts(n))

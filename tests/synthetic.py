@@ -124,7 +124,7 @@ def with_map(run: Run) -> Run:
 
 def make_untold_run(home: Path) -> Run:
     """A run ``untold`` whose tests tell no two candidates apart, although their intervals are disjoint."""
-    human, candidates, features = make_comparison_inputs(60)
+    human, candidates, features = make_comparison_inputs(100)
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
     comparison = compare(human, candidates, config, features=features)
     untold = tuple(dataclasses.replace(each, p_adjusted=1.0) for each in comparison.differences)

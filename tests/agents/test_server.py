@@ -39,7 +39,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(home: Path) -> Run:
-    return make_run(home, name=RUN, n=96, seeds=2, projection=False)
+    return make_run(home, name=RUN, n=100, seeds=2, projection=False)
 
 
 @pytest.fixture(scope="module")

@@ -283,7 +283,7 @@ def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPa
     (cells,) = app.table[0].value.to_dict("records")
     assert cells["Format"] == "Leading white space: texts that begin with white space"
     assert cells["Candidate"] == f"**{escaped(name)}**"
-    assert cells["Human"].replace(UNBROKEN, " ") == "0 of 60 (0%)"
+    assert cells["Human"].replace(UNBROKEN, " ") == "0 of 100 (0%)"
     assert cells["What to do"].startswith("Strip")
 
 
@@ -327,9 +327,8 @@ def test_a_run_can_be_normalized_as_a_new_one(
     assert app.button(key=f"normalize_{run.id}_start").disabled
 
 
-@pytest.mark.usefixtures("run_home")
-def test_the_answer_is_the_verdict_of_the_run(open_page: OpenPage, stored_run: Run) -> None:
-    found = verdict(stored_run)
+def test_the_answer_is_the_verdict_of_the_run(open_page: OpenPage, own_home: Path) -> None:
+    found = verdict(make_run(own_home, n=100, seeds=2, projection=False))
     assert found.reason is not None
     app = open_page()
     (answer,) = [each.value for each in app.markdown if each.value.startswith(opening(found.closest))]

@@ -292,8 +292,7 @@ def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run:
     comparison = stored_run.comparison
     own = comparison.partition("pairwise", "shifted")
     others = repartition(stored_run, "shifted", "pairwise")
-    ids = {name: stored_run.corpora[name].ids for name in (HUMAN, "shifted")}
-    judged = assess_stability(comparison, "shifted", "pairwise", own.seed, others=others, prompts=ids)
+    judged = assess_stability(comparison, "shifted", "pairwise", own.seed, others=others)
     assert judged.elsewhere.shape == (comparison.config.score.seeds - 1 + len(others), own.k)
     told = f"compared with {comparison.config.score.seeds - 1} other seeds and k = {others[0].k} and k = {others[1].k}"
     assert any(told in caption.value for caption in app.caption)

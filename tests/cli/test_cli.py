@@ -61,6 +61,7 @@ def compare_arguments(folder: Path, *, features: bool = True) -> list[str]:
 
 
 def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_study(study, 100)
     assert main([*compare_arguments(study), "--json", "--out", "My run"]) == 0
     captured = capsys.readouterr()
     record = json.loads(captured.out)
@@ -85,7 +86,7 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     assert len(found["rows"]) == 24, "two candidates, twelve kinds"
     assert {"human", "settings", "warnings", "candidates"} <= set(record)
     close, collapsed = record["candidates"]
-    assert (close["name"], close["n"], collapsed["name"]) == ("close", 40, "collapsed")
+    assert (close["name"], close["n"], collapsed["name"]) == ("close", 100, "collapsed")
     assert all(set(close[score]) == {"mean", "sd", "low", "high"} for score in SCORES)
     assert close["mauve"]["low"] > collapsed["mauve"]["high"], "the made-up candidate that knows two topics is worse"
     assert any("1,000" in warning for warning in record["warnings"])

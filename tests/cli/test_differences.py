@@ -23,7 +23,7 @@ pytestmark = pytest.mark.integration
 
 NAMES = ("close", "shifted", "collapsed")
 KEYS = {
-    *("score", "a", "b", "difference", "low", "high", "joint_difference", "p", "p_adjusted", "told_apart"),
+    *("score", "a", "b", "difference", "low", "high", "p", "p_adjusted", "p_alike", "told_apart"),
     *("paired", "n"),
 }
 
@@ -74,13 +74,12 @@ def test_one_pair_is_one_object_from_the_side_that_is_asked_for(run: Run, capsys
     assert stored is not None
     assert one == {
         **{"score": score, "a": "close", "b": "collapsed", "difference": stored.difference, "low": stored.low},
-        **{"high": stored.high, "joint_difference": stored.joint_difference, "p": stored.p_value},
-        **{"p_adjusted": stored.p_adjusted, "told_apart": stored.told_apart, "paired": True, "n": 60},
+        **{"high": stored.high, "p": stored.p_value, "p_adjusted": stored.p_adjusted},
+        **{"p_alike": stored.p_alike, "told_apart": stored.told_apart, "paired": True, "n": 60},
     }
     assert other == {
         **one,
-        **{"a": "collapsed", "b": "close", "difference": -one["difference"], "low": -one["high"]},
-        **{"high": -one["low"], "joint_difference": -one["joint_difference"]},
+        **{"a": "collapsed", "b": "close", "difference": -one["difference"], "low": -one["high"], "high": -one["low"]},
     }
 
 
@@ -92,7 +91,7 @@ def test_the_table_says_that_the_test_decides_where_an_interval_suggests_otherwi
     for p_adjusted, disagrees in ((0.03, False), (0.2, True)):
         run = RunStore().save("made", with_tests(found, p_adjusted=p_adjusted), make_corpora())
         told = " ".join(said(capsys, run.id).split())
-        assert ("does not tell the two apart (1 pair), the test decides:" in told) == disagrees
+        assert ("the two are not told apart (1 pair), Holm's correction for all pairs decides" in told) == disagrees
 
 
 def test_a_run_with_one_candidate_has_no_pair(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:

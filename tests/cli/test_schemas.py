@@ -40,12 +40,12 @@ DIGESTS = {
     "mauve-lens/gate/1": "aa6509e80566978e",
     "mauve-lens/measure/1": "3a1caf82fdd8a3fe",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",
-    "mauve-lens/encoders/1": "fa973e49f6e2e23d",
+    "mauve-lens/encoders/1": "5b25ee0df071b822",
     "mauve-lens/clusters/1": "4bdd84ebcc4d93c9",
     "mauve-lens/texts/1": "d95cbaca643546c9",
     "mauve-lens/explain/1": "468b9a3a6ffe88e7",
     "mauve-lens/diversity/1": "ffc668991ddce6ba",
-    "mauve-lens/test/1": "7fd1fed7c2cb63fb",
+    "mauve-lens/test/1": "feb10d5bdfc5fcfa",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
     "mauve-lens/probe/1": "206b3b626872a889",
     "mauve-lens/attributes/1": "4bb4b152abf03d96",
@@ -285,7 +285,7 @@ def test_schemas_are_valid_and_say_what_each_field_is(shape: Any) -> None:
 
 
 UNITS = re.compile(
-    r"\b(texts|tokens|rows|shards|clusters?|columns|components|tasks|prompts|seconds|bytes|unit|nats)\b"
+    r"\b(texts|tokens|rows|units|shards|clusters?|columns|components|tasks|prompts|seconds|bytes|unit|nats)\b"
     r"|up to 1\b|\d to ",
     re.IGNORECASE,
 )

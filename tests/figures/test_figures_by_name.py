@@ -40,15 +40,15 @@ def with_a_test() -> Comparison:
     """The comparison made by hand, with a test of its two candidates' difference."""
     comparison = make_comparison()
     first, second = (candidate.name for candidate in comparison.candidates)
-    found = Difference("mauve", first, second, -0.4, -0.5, -0.3, -0.4, 0.001, 0.001, True, 5)
+    found = Difference("mauve", first, second, -0.4, -0.5, -0.3, 0.001, 0.001, 0.001, True, 5)
     return dataclasses.replace(comparison, differences=(found,))
 
 
-def far_apart() -> Comparison:
+def far_apart(*, of_candidates: tuple[int, ...] = (2, 8, 30)) -> Comparison:
     """The comparison made by hand with forty texts a side, those of its candidates in other clusters."""
     comparison, n = with_a_test(), 40
     human = np.repeat(np.int32([0, 1, 2]), [20, 15, 5])
-    model = np.repeat(np.int32([0, 1, 2]), [2, 8, 30])
+    model = np.repeat(np.int32([0, 1, 2]), of_candidates)
     names = [candidate.name for candidate in comparison.candidates]
     joint = tuple(
         dataclasses.replace(part, labels={HUMAN: human, **dict.fromkeys(names, model)}) for part in comparison.joint
@@ -81,10 +81,14 @@ def test_the_ledger_is_drawn_with_the_intervals_of_the_costs() -> None:
 
 
 def test_a_gap_no_larger_than_chance_has_no_ledger_and_no_costs() -> None:
+    joint: Any = {"partition": "joint", "seed": 0}
+    alike = far_apart(of_candidates=(20, 15, 5))
     for name in ("adds", "misses"):
         with pytest.raises(InputError, match=r"Nothing to explain.*in \d+ of 499 draws"):
+            figure_of(alike, name, **joint)
+        with pytest.raises(InputError, match="No test of the gap: 7 independent units"):
             figure_of(make_comparison(), name)
-    assert len(figure_of(make_comparison(), "clusters").data) == 3
+    assert len(figure_of(alike, "clusters", **joint).data) == 3
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def compared(count: int, *, step: float = 0.1, apart: bool = True, score: str = 
     )
     found = tuple(
         Difference(
-            each, names[one], names[other], value, value - half, value + half, value, 0.001,
-            0.02 if apart and abs(one - other) > 1 else 0.4, True, 60,
+            each, names[one], names[other], value, value - half, value + half, 0.001,
+            0.02 if apart and abs(one - other) > 1 else 0.4, 0.03, True, 60,
         )
         for one, other in combinations(range(count - 1, -1, -1), 2)
         for each in SCORES
@@ -109,7 +109,7 @@ def test_where_smaller_is_closer_the_color_turns_and_the_number_does_not() -> No
 
 def test_a_hover_has_the_whole_test_and_names_as_text() -> None:
     comparison = make_comparison(first={"mauve": estimate(0.4, 0.3, 0.5)}, second={"mauve": estimate(0.7, 0.6, 0.8)})
-    found = Difference("mauve", NASTY, "b", -0.3, -0.41, -0.2, -0.25, 0.00234, 0.0123, False, 11)
+    found = Difference("mauve", NASTY, "b", -0.3, -0.41, -0.2, 0.00234, 0.0123, 0.25, False, 11)
     figure = differences_figure(dataclasses.replace(comparison, differences=(found,)))
     assert list(figure.layout.yaxis.ticktext) == ["b", "grün &amp; &lt;b&gt;"]
     hovers = figure.data[0].customdata
@@ -135,7 +135,7 @@ def test_the_frame_has_every_pair_under_every_score_seen_from_the_better() -> No
     assert (frame[frame["score"] == "mid"]["difference"] < 0).all()
     row = mauve.iloc[1]
     expected = {
-        "low": 0.18, "high": 0.22, "confidence": 0.95, "joint_difference": 0.2, "p": 0.001, "p_adjusted": 0.02, "n": 60
+        "low": 0.18, "high": 0.22, "confidence": 0.95, "p": 0.001, "p_adjusted": 0.02, "p_alike": 0.03, "n": 60
     }  # fmt: skip
     assert {name: row[name] for name in expected} == pytest.approx(expected)
     assert (row["told_apart"], row["paired"]) == (True, True)

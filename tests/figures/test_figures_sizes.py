@@ -55,7 +55,7 @@ def crowd(count: int) -> Comparison:
 
 def with_tests(count: int) -> Comparison:
     pairs = combinations(names(count), 2)
-    found = tuple(Difference("mauve", *pair, 0.0, -0.1, 0.1, 0.0, 1.0, 1.0, True, 5) for pair in pairs)
+    found = tuple(Difference("mauve", *pair, 0.0, -0.1, 0.1, 1.0, 1.0, 1.0, True, 5) for pair in pairs)
     return dataclasses.replace(crowd(count), differences=found)
 
 

@@ -77,7 +77,7 @@ def test_letters_and_what_they_mean_stand_in_both_formats() -> None:
     parts = tuple(dataclasses.replace(part, labels={**part.labels, "c": part.labels[a.name]}) for part in a.partitions)
     c = dataclasses.replace(c, partitions=parts)
     tests = tuple(
-        Difference("mauve", one, other, 0.1, 0.05, 0.15, 0.1, p, p, True, 5)
+        Difference("mauve", one, other, 0.1, 0.05, 0.15, p, p, 0.1, True, 5)
         for one, other, p in ((a.name, b.name, 0.01), (a.name, "c", 0.5), (b.name, "c", 0.5))
     )
     found = dataclasses.replace(found, candidates=(a, b, c), differences=tests)
@@ -107,7 +107,7 @@ def test_the_notes_say_what_was_resampled() -> None:
 
 def with_a_test(found: Comparison, *, p_value: float) -> Comparison:
     first, second = (candidate.name for candidate in found.candidates)
-    test = Difference("mauve", first, second, 0.1, 0.05, 0.15, 0.1, p_value, p_value, True, 5)
+    test = Difference("mauve", first, second, 0.1, 0.05, 0.15, p_value, p_value, 0.1, True, 5)
     return dataclasses.replace(found, differences=(test,))
 
 
@@ -117,7 +117,7 @@ def test_a_test_decides_ties_and_its_rule_is_stated() -> None:
     assert [row[0] for row in rows_of(latex_table(apart))[:4:2]] == ["1", "2"]
     assert [row[0] for row in rows_of(latex_table(alike))[:4:2]] == ["1$=$", "1$=$"]
     for text in (latex_table(apart), markdown_table(apart).replace("\\", ""), methods_paragraph(apart)):
-        assert "exchanging texts between two candidates within prompts" in " ".join(text.split()).replace("{}", "")
+        assert "t test of the difference, jackknife over prompts" in " ".join(text.split()).replace("{}", "")
         assert "overlap" not in text
     for text in (latex_table(comparison()), markdown_table(comparison())):
         assert "interval overlaps that of" in text
