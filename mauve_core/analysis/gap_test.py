@@ -79,8 +79,10 @@ class GapTest:
         return self.reached <= self.allowed
 
 
-def gap_test(comparison: Comparison, kind: PartitionKind, candidate: str, *, draws: int = DRAWS) -> GapTest:
-    """Test whether the human texts and a candidate's differ, on the comparison's partitions of that kind.
+def gap_test(
+    comparison: Comparison, kind: PartitionKind, candidate: str, *, reference: str = HUMAN, draws: int = DRAWS
+) -> GapTest:
+    """Test whether the texts of the reference and a candidate's differ, on the comparison's partitions of that kind.
 
     Raises
     ------
@@ -88,9 +90,9 @@ def gap_test(comparison: Comparison, kind: PartitionKind, candidate: str, *, dra
         The candidate is unknown.
     """
     partitions = comparison.partitions(kind, candidate)
-    codes, paired, _ = exchange_blocks(comparison, HUMAN, candidate)
+    codes, paired, _ = exchange_blocks(comparison, reference, candidate)
     (seed,) = stream(comparison.config.score.seed, "gap").spawn(1)
-    return gap_test_of(partitions, candidate, codes if paired else None, draws=draws, seed=seed)
+    return gap_test_of(partitions, candidate, codes if paired else None, reference=reference, draws=draws, seed=seed)
 
 
 def gap_test_of(
@@ -98,6 +100,7 @@ def gap_test_of(
     candidate: str,
     blocks: NDArray[np.intp] | None,
     *,
+    reference: str = HUMAN,
     draws: int = DRAWS,
     seed: np.random.SeedSequence,
 ) -> GapTest:
@@ -108,18 +111,18 @@ def gap_test_of(
     partitions : sequence of Partition
         Of the same texts, one per k-means seed.
     blocks : (n + m,) array of int or None
-        Texts are exchanged within blocks; the human texts come first. None: all texts are one block.
+        Texts are exchanged within blocks; those of the reference come first. None: all texts are one block.
     """
-    n, m = (partitions[0].labels[name].size for name in (HUMAN, candidate))
-    statistic = mean_integral(partitions, candidate)
+    n, m = (partitions[0].labels[name].size for name in (reference, candidate))
+    statistic = mean_integral(partitions, candidate, reference)
     found = permutation_test(statistic, n, m, permutations=draws, seed=seed, blocks=blocks)
     return GapTest(found.statistic, round(found.p_value * (1 + draws)) - 1, draws)
 
 
-def mean_integral(partitions: Sequence[Partition], candidate: str) -> Statistic:
+def mean_integral(partitions: Sequence[Partition], candidate: str, reference: str = HUMAN) -> Statistic:
     """Make the statistic of :func:`gap_test`: the frontier integral averaged over the partitions."""
     k = partitions[0].k
-    labels = [np.concatenate([part.labels[name] for name in (HUMAN, candidate)]) for part in partitions]
+    labels = [np.concatenate([part.labels[name] for name in (reference, candidate)]) for part in partitions]
     both = np.stack([np.bincount(own, minlength=k) for own in labels])
 
     def statistic(first: NDArray[np.bool_], _: NDArray[np.bool_]) -> NDArray[np.float64]:
