@@ -111,7 +111,8 @@ def held_equal(
         integrals.append(terms.sum(axis=-1))
         fall = terms[0, 0] - terms[1, 0] if fall is None else fall
     sizes = np.bincount(np.concatenate([*groups.values()]))
-    found = _share_gone(*np.mean(integrals, axis=0), sizes)
+    before, after = np.mean(integrals, axis=0)
+    found = _share_gone(before, after, sizes)
     if found is None or fall is None:
         return None
     return HeldEqual(*found, tuple(int(each) for each in np.argsort(-fall)[:MOST_CLUSTERS] if fall[each] > 0))

@@ -73,9 +73,9 @@ class FindingJson(TypedDict):
     mean_model: float | None
     mean_human: float | None
     p_adjusted: Share
-    gap_share: Share | None
-    gap_low: Share | None
-    gap_high: Share | None
+    gap_share: float | None
+    gap_low: float | None
+    gap_high: float | None
     explained_by: str
     left_low: Annotated[float, Within(-1, 1)]
     left_high: Annotated[float, Within(-1, 1)]
