@@ -62,19 +62,19 @@ def sample(setting: Setting, repeat: int):
 def row(setting: Setting, repeats: int) -> str:
     truth, covered, said, shown = truth_of(setting), 0, [], []
     for repeat in range(repeats):
-        given = sample(setting, repeat)
-        found, tested = held_equal(*given), gap_test_of(given[0], MODEL, None, seed=SeedSequence(repeat))
+        found = held_equal(*(given := sample(setting, repeat)))
         if found is not None:
             covers = found.low <= truth <= found.high + 1e-9
             covered, said = covered + covers, [*said, found.share]
+            tested = gap_test_of(given[0], MODEL, None, seed=SeedSequence(repeat))
             shown += [covers] if tested.explains and found.low > 0 else []
     cells = [setting.n, setting.k, f"{truth:.0%}", f"{np.median(said):.0%}", len(said), f"{covered / len(said):.3f}"]
     return " | ".join(map(str, ["", *cells, len(shown), f"{np.mean(shown or np.nan):.3f}", ""])).strip()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--repeats", type=int, default=200)
+    (parser := argparse.ArgumentParser()).add_argument("--repeats", type=int, default=200)
     repeats = parser.parse_args().repeats
-    print(f"| n | k | share | median said | with an interval, of {repeats} | covers | shown | covers if shown |")
+    print(f"# Coverage of a finding's share of the gap, {repeats} simulations a row\n")
+    print("| n | k | share | median said | with an interval | covers | shown | covers if shown |")
     print("|--:" * 8 + "|", *(row(each, repeats) for each in SETTINGS), sep="\n")
