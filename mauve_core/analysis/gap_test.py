@@ -84,8 +84,10 @@ class GapTest:
         return self.reached <= self.allowed
 
 
-def gap_test(comparison: Comparison, kind: PartitionKind, candidate: str, *, draws: int = DRAWS) -> GapTest:
-    """Test whether the human texts and a candidate's differ, on the comparison's partitions of that kind.
+def gap_test(
+    comparison: Comparison, kind: PartitionKind, candidate: str, *, reference: str = HUMAN, draws: int = DRAWS
+) -> GapTest:
+    """Test whether the texts of the reference and a candidate's differ, on the comparison's partitions of that kind.
 
     Raises
     ------
@@ -94,10 +96,12 @@ def gap_test(comparison: Comparison, kind: PartitionKind, candidate: str, *, dra
     """
     partitions = comparison.partitions(kind, candidate)
     (seed,) = stream(comparison.config.score.seed, "gap").spawn(1)
-    why = comparison.why_no_interval(HUMAN, candidate)
+    why = comparison.why_no_interval(reference, candidate)
     if why:
         return GapTest(0.0, 0, 0, why)
-    return gap_test_of(partitions, candidate, comparison.units_with(candidate).codes, draws=draws, seed=seed)
+    units = comparison.units(reference, candidate)
+    codes = np.concatenate([units[reference], units[candidate]])
+    return gap_test_of(partitions, candidate, codes, reference=reference, draws=draws, seed=seed)
 
 
 def gap_test_of(
@@ -105,6 +109,7 @@ def gap_test_of(
     candidate: str,
     units: NDArray[np.integer] | None,
     *,
+    reference: str = HUMAN,
     draws: int = DRAWS,
     seed: np.random.SeedSequence,
 ) -> GapTest:
@@ -115,18 +120,18 @@ def gap_test_of(
     partitions : sequence of Partition
         Of the same texts, one per k-means seed.
     units : (n + m,) array of int or None
-        Unit of each text, the human texts first. None: every text is one.
+        Unit of each text, those of the reference first. None: every text is one.
     """
-    n, m = (partitions[0].labels[name].size for name in (HUMAN, candidate))
-    statistic = mean_integral(partitions, candidate)
+    n, m = (partitions[0].labels[name].size for name in (reference, candidate))
+    statistic = mean_integral(partitions, candidate, reference)
     found = permutation_test(statistic, n, m, permutations=draws, seed=seed, units=units)
     return GapTest(found.statistic, round(found.p_value * (1 + draws)) - 1, draws)
 
 
-def mean_integral(partitions: Sequence[Partition], candidate: str) -> Statistic:
+def mean_integral(partitions: Sequence[Partition], candidate: str, reference: str = HUMAN) -> Statistic:
     """Make the statistic of :func:`gap_test`: the frontier integral averaged over the partitions."""
     k = partitions[0].k
-    labels = [np.concatenate([part.labels[name] for name in (HUMAN, candidate)]) for part in partitions]
+    labels = [np.concatenate([part.labels[name] for name in (reference, candidate)]) for part in partitions]
     both = np.stack([np.bincount(own, minlength=k) for own in labels])
 
     def statistic(first: NDArray[np.bool_], _: NDArray[np.bool_]) -> NDArray[np.float64]:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Findings of a candidate that are printed; JSON has all."""
 
+OVERLAP = "Shares of the gap overlap: each is that of one finding by itself."
+
 NOTHING = "No difference was found that holds for texts that did not suggest it."
 
 
@@ -167,7 +169,8 @@ def _markdown(found: Mapping[str, Sequence[Finding]], words: Words) -> str:
             f"({markdown_escaped(printable(_remarks(each)))}; adjusted p {significant(each.p_adjusted)})"
             for number, each in enumerate(findings[:SHOWN], start=1)
         ]
-        blocks.append("\n".join([f"## {markdown_escaped(printable(name))}", "", *lines, *_rest(findings, "", words)]))
+        parts = (f"## {markdown_escaped(printable(name))}", "\n".join(lines), "\n".join(_rest(findings, "", words)))
+        blocks.append("\n\n".join(filter(None, parts)))
     return "\n\n".join(blocks)
 
 
@@ -185,4 +188,6 @@ def _rest(findings: Sequence[Finding], indent: str, words: Words) -> list[str]:
     """What is said below a candidate's findings."""
     if not findings:
         return [f"{indent}{words.said(NOTHING)}"]
-    return [f"{indent}and {len(findings) - SHOWN} more (see --json)"] if len(findings) > SHOWN else []
+    more = [f"{indent}and {len(findings) - SHOWN} more (see --json)"] if len(findings) > SHOWN else []
+    overlap = sum(each.held_equal is not None for each in findings[:SHOWN]) > 1
+    return [*more, *([f"{indent}{OVERLAP}"] if overlap else [])]

@@ -91,10 +91,16 @@ def _measure(args: argparse.Namespace) -> int:
         write_json({**dataclass_to_json(measurements), **of_run}, "measure")
         return 0
     write(table(measurements, words))
-    for note in dict.fromkeys(
-        [*measurements.notes, *(f"{row.measure}: {row.note}" for row in measurements.rows if row.note)]
-    ):
+    whose: dict[tuple[str, str], list[str]] = {}
+    for row in measurements.rows:
+        whose.setdefault((row.measure, row.note), []).append(row.candidate)
+    everyone = len(measurements.candidates)
+    for note in dict.fromkeys(measurements.notes):
         write(f"  {printable(note)}")
+    for (measure, note), names in whose.items():
+        if note:
+            of = measure if len(names) == everyone else f"{measure} of {', '.join(names)}"
+            write(f"  {printable(f'{of}: {note}')}")
     tests = "" if args.id is None else f"; for the tests of every pair, mauve-lens test {args.id} --measure NAME"
     write("\n" + " ".join(filter(None, [where, f"For intervals, add --json{tests}"])))
     return 0

@@ -9,10 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import percent_with_interval
-from mauve_core.base.words import Words
+from mauve_core.base.formatting import NONE
 from mauve_core.figures import draw
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
@@ -102,25 +100,19 @@ def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, c
         uirevision="findings",
         xaxis={"title": {"text": f"share of tested {words.items}"}, "tickformat": ".0%", "range": [-0.02, 1.02]},
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
-        annotations=_shares(findings, words),
+        annotations=_shares(findings),
         yaxis=draw.row_axis([as_label(_short(each.does)) for each in findings], fixedrange=True),
     )
     return draw.figure(traces, layout)
 
 
-def _shares(findings: Sequence[Finding], words: Words) -> list[dict[str, Any]]:
-    """How much of the gap goes with each finding; nothing if that was not asked of any."""
-    if all(each.held_equal is None for each in findings):
+def _shares(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """How much of the gap goes with each finding; nothing if none has a share."""
+    equal = [each.held_equal for each in findings]
+    if not any(equal):
         return []
-    equal = [(row, each.held_equal) for row, each in enumerate(findings)]
     heading = _beside(-0.59, "of the gap", yanchor="bottom")
-    return [heading, *(_beside(row, _share(each, words)) for row, each in equal)]
-
-
-def _share(equal: HeldEqual | None, words: Words) -> str:
-    if equal is None:
-        return f"too few {words.items}"
-    return percent_with_interval(equal.gone, *equal.gone_range) if equal.differs else "n.s."
+    return [heading, *(_beside(row, each.percent if each else NONE) for row, each in enumerate(equal))]
 
 
 def _beside(row: float, text: str, yref: str = "y", yanchor: str = "middle") -> dict[str, Any]:

@@ -8,7 +8,7 @@ from mauve_core.analysis.findings.finding import Finding, contrasted
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.base.choices import FDR
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import NONE, as_percent, percent_with_interval
+from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.reporting.blocks import Card, Cards, Remarks, Section, Side, Table
 from mauve_core.reporting.pictures import PICTURES, pictures_of
@@ -38,8 +38,8 @@ def findings_section(run: Run, candidates: Sequence[str]) -> Section:
     note = said(
         f"The clearest difference of each candidate; mauve-lens explain has all. {split}; an expected share of at most "
         f"{as_percent(FDR)} is false. Difference: 95% interval, in texts of 100. Of the gap: how much of the frontier "
-        "integral goes if the candidate has it as often as people do, beyond what the same weights on random texts "
-        f"take away, with the range of 95% of those; {NONE}: none."
+        f"integral goes if the candidate has it as often as people do, with its 95% interval; {NONE}: none is above 0, "
+        "too few texts, or no gap to explain."
     )
     found = [each for each in clearest.values() if each is not None and run.corpora[each.candidate].media is not None]
     pictures = (Cards(said("Texts of both sides"), tuple(_card(run, each) for each in found)),) if found else ()
@@ -50,8 +50,7 @@ def _row(candidate: str, finding: Finding | None, nothing: str) -> tuple[str, ..
     if finding is None:
         return candidate, nothing, NONE, NONE
     equal = finding.held_equal
-    share = percent_with_interval(equal.gone, *equal.gone_range) if equal and equal.differs else NONE
-    return candidate, finding.statement, finding.points, share
+    return candidate, finding.statement, finding.points, equal.percent if equal else NONE
 
 
 def _card(run: Run, finding: Finding) -> Card:

@@ -69,12 +69,12 @@ def test_a_finding_in_the_link_is_shown_with_its_texts(open_page: OpenPage, stor
     assert listed(app) == [stored_run.corpora[side].ids[row] for row in found.texts[:8]]
 
 
-@pytest.mark.parametrize(("after", "is_said"), [(0.2, True), (0.36, False)])
+@pytest.mark.parametrize(("equal", "is_said"), [(HeldEqual(0.5, 0.43, 0.6, (1, 0)), True), (None, False)])
 def test_the_clusters_in_which_the_gap_falls_are_named(
-    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch, after: float, is_said: bool
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch, equal: HeldEqual | None, is_said: bool
 ) -> None:
-    """Only where it falls below the range of random texts, which begins at 0.35."""
-    first = replace(run_findings(stored_run, "collapsed")[0], held_equal=HeldEqual(0.4, after, 0.4, 0.35, 0.5, (1, 0)))
+    """Only where the finding has a share."""
+    first = replace(run_findings(stored_run, "collapsed")[0], held_equal=equal)
     monkeypatch.setattr(texts, "run_findings", lambda *_, **__: (first,))
     names = run_cluster_names(stored_run, "pairwise", "collapsed", stored_run.comparison.median_seed("collapsed"))
     said = says(opened(open_page, candidate="collapsed"))

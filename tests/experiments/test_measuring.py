@@ -81,6 +81,18 @@ def test_a_report_follows_whatever_was_measured(measures, own_home, tmp_path, ca
     assert str(page) in capsys.readouterr().out
 
 
+def test_a_note_says_whose_it_is_unless_all_have_it(own_home, capsys) -> None:
+    run = make_run(own_home, n=100, seeds=1, projection=False, names=["close", "collapsed"])
+    assert main(["measure", run.id, "--measure", "discriminator", "--measure", "precision", "--quiet"]) == 0
+    notes = [line.strip() for line in capsys.readouterr().out.splitlines() if "two random halves" in line]
+    assert [note.partition(": ")[0] for note in notes] == [
+        "discriminator of close",
+        "discriminator of collapsed",
+        "precision",
+    ]
+    assert "p = 0.001" in notes[1]
+
+
 def test_the_command_measures_files(tmp_path, capsys):
     human, model = tmp_path / "human.txt", tmp_path / "model.txt"
     human.write_text("".join(f"a quick fox {i} ran over the hill\n" for i in range(50)))

@@ -27,7 +27,7 @@ from mauve_core.analysis.findings.statements import Agreement, Means, Statement
 from mauve_core.analysis.findings.suggesting import suggested
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import interval, percent_with_interval
+from mauve_core.base.formatting import interval
 from mauve_core.base.validation import Count, Share, Within
 from mauve_core.base.words import Words
 from mauve_core.corpus.kinds import TEXT, kind_of
@@ -82,7 +82,7 @@ class Finding:
     left_low, left_high : float
         Interval of the difference among texts that are alike in that larger finding; of no meaning without one.
     held_equal : HeldEqual or None
-        How much of the gap goes if the candidate has it as often as the reference; None if weights cannot do it.
+        Share of the gap that goes if the candidate has it as often as the reference; None without one above 0.
     agreement : Agreement or None
         The judge's, if one said which texts meet the condition.
     items : str
@@ -160,11 +160,9 @@ class Finding:
 
     @property
     def of_gap(self) -> str:
-        """Such as ``accounts for 19% (13% to 24%) of the gap``; empty where random texts would take away as much."""
+        """Such as ``accounts for 19% (13% to 24%) of the gap``; empty without a share."""
         equal = self.held_equal
-        if equal is None or not equal.differs:
-            return ""
-        return f"accounts for {percent_with_interval(equal.gone, *equal.gone_range)} of the gap"
+        return "" if equal is None else f"accounts for {equal.percent} of the gap"
 
     @property
     def explained(self) -> str:

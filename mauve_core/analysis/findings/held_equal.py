@@ -1,72 +1,62 @@
 """How much of the gap goes when a candidate has something as often as the reference.
 
 The candidate's texts get weights that give those with it the reference's share (as "match" does in
-``mauve_core.analysis.what_if_weights``). Few texts then have large weights, and the frontier integral grows with that
-alone. So the integral is set against what it is when the same weights go to random texts of the candidate.
+``mauve_core.analysis.what_if_weights``). The share that goes is 1 - F(P, Q held equal) / F(P, Q), F the frontier
+integral at fixed clusters. Both integrals are too large where texts are few, the weighted one more, so each is the
+estimate of a jackknife, which removes most of that. The deviation of their ratio comes from the parts of both
+(delta method); a jackknife of the ratio itself keeps most of the bias. ``benchmarks/calibration_shares.py`` measures
+the interval's coverage.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.validation import Count, Share
+from mauve_core.base.formatting import percent_with_interval
+from mauve_core.base.validation import Count, Within
 from mauve_core.numerics.divergences.kl import integral_terms
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.divergences.what_if import matched, weighted_counts
+from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_parts, t_interval
+from mauve_core.numerics.resampling.units import LEAST_UNITS
+from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.result import Partition
 
-DRAWS = 200
-"""Times that the weights go to random texts."""
+GROUPS = 50
 
-RANGE = 0.95
-
-LEAST_TEXTS = 20
-"""Fewer texts of equal weight would be worth as much as the weighted ones: then there is no result."""
+LEAST_PER_CLUSTER = 3
+"""Texts of equal weight per cluster that a side must be worth; with fewer, much of the bias is left."""
 
 MOST_CLUSTERS = 3
+
+_Array = NDArray[np.float64]
+_Most1 = Annotated[float, Within(-np.inf, 1)]
 
 
 @dataclass(frozen=True)
 class HeldEqual:
-    """The frontier integral where a candidate has something as often as the reference; means over the partitions.
+    """The share of the gap that goes where a candidate has something as often as the reference.
 
     Attributes
     ----------
-    before : float
-        With all texts alike, in [0, 1].
-    after : float
-        Held equal.
-    random, low, high : float
-        With the same weights on random texts: mean, and the range of 95% of the draws.
+    share, low, high : float
+        With its 95% interval, at most 1; negative if the gap grows.
     clusters : tuple of int
         At most three clusters of the first partition that the gap leaves most, those with the largest fall first.
     """
 
-    before: Share
-    after: Share
-    random: Share
-    low: Share
-    high: Share
+    share: _Most1
+    low: _Most1
+    high: _Most1
     clusters: tuple[Count, ...]
 
     @property
-    def gone(self) -> float:
-        """Share of the integral that goes; negative if the gap grows."""
-        return 1 - self.after / self.random
-
-    @property
-    def gone_range(self) -> tuple[float, float]:
-        """The same against either end of the range of random texts."""
-        return 1 - self.after / self.low, 1 - self.after / self.high
-
-    @property
-    def differs(self) -> bool:
-        """Whether the gap becomes smaller than with random texts."""
-        return self.after < self.low
+    def percent(self) -> str:
+        """Such as ``19% (13% to 24%)``."""
+        return percent_with_interval(self.share, self.low, self.high)
 
 
 def held_equal(
@@ -74,42 +64,72 @@ def held_equal(
     sides: tuple[str, str],
     human: NDArray[np.bool_],
     model: NDArray[np.bool_],
-    seed: int | np.random.SeedSequence,
+    units: NDArray[np.integer],
+    seed: np.random.SeedSequence,
 ) -> HeldEqual | None:
     """Hold something equal that some texts of either side have.
 
     Parameters
     ----------
     partitions : sequence of Partition
-        Those with both sides, first the one whose clusters are named.
+        Those with both sides, first the one whose clusters are named. Integrals are means over them.
     sides : (str, str)
         Reference and candidate.
     human, model : (n,), (m,) bool array
         Which texts of either have it.
-    seed : int or numpy.random.SeedSequence
-        Of the random texts.
+    units : (n + m,) array of int
+        Unit of each text, those of the reference first: texts of one unit may be alike, others are independent.
+    seed : numpy.random.SeedSequence
+        Of the jackknife's groups of units.
 
     Returns
     -------
     HeldEqual or None
-        None where weights cannot do it, because too few texts of the candidate have it or lack it, and without a gap.
+        None where weights cannot do it, there are too few units or texts, or F(P, Q) is estimated as 0.
     """
-    if model.all() or not model.any():
+    own = dict(zip(sides, np.split(units, [human.size]), strict=True))
+    if min(np.unique(each).size for each in own.values()) < LEAST_UNITS:
         return None
-    weights = matched(np.bincount(human, minlength=2), np.bincount(model, minlength=2), [1])[model.astype(np.intp)]
-    if weights.sum() ** 2 / (weights**2).sum() < LEAST_TEXTS:
-        return None
-    rng = np.random.default_rng(seed)
-    drawn = np.stack([weights, np.ones_like(weights), *(rng.permutation(weights) for _ in range(DRAWS))])
+    groups = deal_to_groups(own, seed, most=GROUPS)
     integrals, fall = [], None
     for partition in partitions:
-        q = probabilities(weighted_counts(partition.labels[sides[1]], partition.k, drawn), "none")
-        terms = integral_terms(probabilities(partition.counts(sides[0]), "none"), q)
+        p, q = (
+            _tables(groups[name], partition.labels[name], has, partition.k)
+            for name, has in zip(sides, (human, model), strict=True)
+        )
+        share, texts = p.sum(axis=-1) / p.sum(axis=(1, 2))[:, np.newaxis], q.sum(axis=-1)
+        if not texts.all():
+            return None
+        worth = 1 / (share[0] ** 2 / texts[0]).sum()
+        if min(human.size, worth) < LEAST_PER_CLUSTER * partition.k:
+            return None
+        equal = (share / texts)[:, np.newaxis] @ q
+        both = np.stack([q.sum(axis=1) / texts.sum(axis=1)[:, np.newaxis], equal[:, 0]])
+        terms = integral_terms(np.broadcast_to(p.sum(axis=1) / p.sum(axis=(1, 2))[:, np.newaxis], both.shape), both)
         integrals.append(terms.sum(axis=-1))
-        fall = terms[2:].mean(axis=0) - terms[0] if fall is None else fall
-    after, before, *random = np.mean(integrals, axis=0).tolist()
-    if min(random) == 0:
+        fall = terms[0, 0] - terms[1, 0] if fall is None else fall
+    sizes = np.bincount(np.concatenate([*groups.values()]))
+    before, after = np.mean(integrals, axis=0)
+    found = _share_gone(before, after, sizes)
+    if found is None or fall is None:
         return None
-    low, high = np.quantile(random, [(1 - RANGE) / 2, (1 + RANGE) / 2]).tolist()
-    largest = [] if fall is None else [int(each) for each in np.argsort(-fall)[:MOST_CLUSTERS] if fall[each] > 0]
-    return HeldEqual(before, after, float(np.mean(random)), low, high, tuple(largest))
+    return HeldEqual(*found, tuple(int(each) for each in np.argsort(-fall)[:MOST_CLUSTERS] if fall[each] > 0))
+
+
+def _tables(groups: NDArray[np.intp], labels: NDArray[np.integer], has: NDArray[np.bool_], k: int) -> _Array:
+    """(1 + groups, 2, k) texts without and with it in each cluster: all of them, then those without each group."""
+    count = int(groups.max()) + 1
+    own = np.bincount((2 * groups + has) * k + labels, minlength=2 * count * k).reshape(count, 2, k)
+    whole = own.sum(axis=0, keepdims=True)
+    return np.concatenate([whole, whole - own]).astype(np.float64)
+
+
+def _share_gone(before: _Array, after: _Array, sizes: NDArray[np.int64]) -> tuple[float, float, float] | None:
+    """1 - after / before with its 95% interval, from both (1 + groups,); None if ``before`` is estimated as 0."""
+    whole, left = (jackknife_estimate(each[0], each[1:], sizes) for each in (before, after))
+    if whole <= 0:
+        return None
+    ratio = left / whole
+    parts = [jackknife_parts(each[0], each[1:], sizes) for each in (before, after)]
+    sd = float(np.sqrt((((parts[1] - ratio * parts[0]) / whole) ** 2).sum()))
+    return min(1 - ratio, 1.0), *t_interval(1 - ratio, sd, sizes.size, bounds=(-np.inf, 1.0))

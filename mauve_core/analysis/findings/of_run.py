@@ -10,7 +10,8 @@ import numpy as np
 from mauve_core.analysis.findings.finding import Finding, More, find, masks
 from mauve_core.analysis.findings.held_equal import held_equal
 from mauve_core.analysis.findings.sides import Sides, kind_and_measured
-from mauve_core.analysis.precomputed import cached, run_cluster_names
+from mauve_core.analysis.gap_test import gap_test
+from mauve_core.analysis.precomputed import cached, run_cluster_names, run_gap_test
 from mauve_core.base.choices import FDR
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
@@ -144,11 +145,22 @@ def _find(run: Run, candidate: str, q: float, reference: str, more: More | None 
     found = find(sides, q=q, seed=seeds, more=more)
     kind = _clusters_kind(reference)
     partitions = list(run.comparison.partitions(kind, candidate))
-    if not partitions:
+    if not partitions or not _is_gap(run, kind, candidate, reference):
         return found
     partitions.insert(0, partitions.pop(run.comparison.median_seed(candidate, kind)))
-    models = len(sides.texts) - sides.humans
-    equal = (
-        held_equal(partitions, (reference, candidate), *masks(each, sides.humans, models), seeds) for each in found
+    models, (own,) = len(sides.texts) - sides.humans, seeds.spawn(1)
+    equal = [
+        held_equal(partitions, (reference, candidate), *masks(each, sides.humans, models), sides.units, own)
+        for each in found
+    ]
+    return tuple(
+        replace(finding, held_equal=each if each and each.low > 0 else None)
+        for finding, each in zip(found, equal, strict=True)
     )
-    return tuple(replace(finding, held_equal=each) for finding, each in zip(found, equal, strict=True))
+
+
+def _is_gap(run: Run, kind: PartitionKind, candidate: str, reference: str) -> bool:
+    """Whether there is a gap of which something can have a share."""
+    if reference == HUMAN:
+        return run_gap_test(run, kind, candidate).explains
+    return gap_test(run.comparison, kind, candidate, reference=reference).explains

@@ -41,9 +41,8 @@ class FindingJson(TypedDict):
     p_adjusted : float
         By Benjamini and Yekutieli, over all tested statements of the candidate.
     gap_share, gap_low, gap_high : float or None
-        Share of the frontier integral that goes if the candidate has it as often as the reference, beyond what the same
-        weights on random texts take away, with the range of 95% of those; negative if the gap grows, None if weights
-        cannot hold it equal.
+        Share of the frontier integral that goes if the candidate has it as often as the reference, with its 95%
+        interval; None unless there is a gap and the interval is above 0. Shares of findings overlap.
     explained_by : str
         The larger finding among whose texts little of this one is left; empty if none explains it.
     left_low, left_high : float
@@ -106,9 +105,9 @@ def as_row(corpora: Mapping[str, Corpus], finding: Finding) -> FindingJson:
         "mean_model": None if means is None else means.model,
         "mean_human": None if means is None else means.human,
         "p_adjusted": finding.p_adjusted,
-        "gap_share": None if equal is None else equal.gone,
-        "gap_low": None if equal is None else equal.gone_range[0],
-        "gap_high": None if equal is None else equal.gone_range[1],
+        "gap_share": None if equal is None else equal.share,
+        "gap_low": None if equal is None else equal.low,
+        "gap_high": None if equal is None else equal.high,
         "explained_by": finding.explained_by,
         "left_low": finding.left_low,
         "left_high": finding.left_high,

@@ -1,12 +1,16 @@
-"""Holding something equal: what goes of the gap, against a plain twin, and what random texts take away."""
+"""Holding something equal: what goes of the gap, against a plain twin, and when nothing is said of it."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.random import SeedSequence
 
-from mauve_core.analysis.findings.held_equal import DRAWS, held_equal
+from benchmarks.calibration_shares import SETTINGS, sample, truth_of
+from mauve_core.analysis.findings.held_equal import GROUPS, held_equal
 from mauve_core.numerics.divergences.kl import frontier_integral
+from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_parts, t_interval
+from mauve_core.scoring.gate import jackknife_groups
 from mauve_core.scoring.result import Partition
 
 SIDES = ("human", "m")
@@ -24,62 +28,92 @@ def planted(n: int = 400):
     return partition(human, model, 8), human_has, model_has
 
 
+def held(parts, human, model, units=None):
+    units = np.arange(human.size + model.size) if units is None else units
+    return held_equal(parts, SIDES, human, model, units, SeedSequence(0))
+
+
+def plain_integrals(part, human, model, kept_human, kept_model):
+    """Of all texts kept, alike and held equal, text by text."""
+    share = np.mean([has for has, kept in zip(human, kept_human, strict=True) if kept])
+    own = np.mean([has for has, kept in zip(model, kept_model, strict=True) if kept])
+    p, before, after = np.zeros(part.k), np.zeros(part.k), np.zeros(part.k)
+    for label, kept in zip(part.labels["human"], kept_human, strict=True):
+        p[label] += kept
+    for label, has, kept in zip(part.labels["m"], model, kept_model, strict=True):
+        before[label] += kept
+        after[label] += kept * (share / own if has else (1 - share) / (1 - own))
+    return [float(frontier_integral(p / p.sum(), q / q.sum())) for q in (before, after)]
+
+
+def test_it_is_the_jackknife_of_integrals_of_texts_counted_by_hand():
+    """Units of different sizes, some of one side, some of both; two partitions."""
+    first, human, model = planted()
+    rng = np.random.default_rng(1)
+    parts = [first, partition(rng.integers(6, size=400), rng.integers(6, size=400), 6)]
+    units = np.concatenate([rng.integers(90, size=400), rng.integers(30, 120, size=400)])
+    groups = jackknife_groups({"human": units[:400], "m": units[400:]}, SeedSequence(0), most=GROUPS)
+    sizes = [sum((groups[side] == group).sum() for side in SIDES) for group in range(GROUPS)]
+    values = []
+    for left_out in range(-1, GROUPS):
+        each = [
+            plain_integrals(part, human, model, groups["human"] != left_out, groups["m"] != left_out) for part in parts
+        ]
+        values.append(np.mean(each, axis=0))
+    before, after = np.transpose(values)
+    whole, left = (jackknife_estimate(each[0], each[1:], sizes) for each in (before, after))
+    changes = [jackknife_parts(each[0], each[1:], sizes) for each in (before, after)]
+    variance = sum(((b - left / whole * a) / whole) ** 2 for a, b in zip(*changes, strict=True))
+    low, high = t_interval(1 - left / whole, variance**0.5, GROUPS)
+    found = held(parts, human, model, units)
+    assert (found.share, found.low, found.high) == pytest.approx((1 - left / whole, low, min(high, 1)), rel=1e-9)
+
+
 def test_a_trait_that_makes_the_gap_takes_it_away_and_names_its_cluster():
     parts, human, model = planted()
-    found = held_equal([parts], SIDES, human, model, 0)
-    assert found.differs
-    assert found.gone > 0.85
-    assert found.gone_range[0] <= found.gone <= found.gone_range[1]
+    found = held([parts], human, model)
+    assert 0.85 < found.low < found.share <= found.high <= 1
     assert found.clusters[0] == 0
 
 
-def test_it_is_the_integral_of_texts_counted_by_hand():
+@pytest.mark.parametrize("setting", SETTINGS[:3], ids=lambda each: f"moved {each.moved}")
+def test_the_interval_covers_the_share_in_the_distributions(setting):
+    truth = truth_of(setting)
+    found = [held_equal(*sample(setting, repeat)) for repeat in range(100)]
+    covered = sum(each is not None and each.low <= truth <= each.high + 1e-9 for each in found)
+    assert covered >= 87  # of intervals that cover in 95%, fewer have a chance below 0.1%
+
+
+def test_units_that_repeat_each_text_are_as_certain_as_the_texts():
     parts, human, model = planted()
-    found = held_equal([parts], SIDES, human, model, 0)
-    share = human.mean()
-    weights = np.where(model, share / model.mean(), (1 - share) / (1 - model.mean()))
-    p = np.bincount(parts.labels["human"], minlength=8) / 400
-    q = np.bincount(parts.labels["m"], weights, minlength=8) / 400
-    assert found.after == pytest.approx(float(frontier_integral(p, q)), rel=1e-12)
-    q = np.bincount(parts.labels["m"], minlength=8) / 400
-    assert found.before == pytest.approx(float(frontier_integral(p, q)), rel=1e-12)
-    rng = np.random.default_rng(0)
-    random = []
-    for _ in range(DRAWS):
-        own = np.bincount(parts.labels["m"], rng.permutation(weights), minlength=8) / 400
-        random.append(float(frontier_integral(p, own)))
-    assert found.random == pytest.approx(np.mean(random), rel=1e-12)
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(random, [0.025, 0.975])), rel=1e-12)
-
-
-def test_a_trait_without_a_place_of_its_own_takes_nothing_beyond_random_texts():
-    taken = 0
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        parts = partition(rng.integers(8, size=200), rng.integers(8, size=200) // 2, 8)
-        found = held_equal([parts], SIDES, rng.random(200) < 0.2, rng.random(200) < 0.6, seed)
-        taken += found.differs
-    assert taken <= 6  # about 1.5 expected; 7 or more have a chance below 0.1%
-
-
-def test_the_mean_over_partitions():
-    parts, human, model = planted()
-    rng = np.random.default_rng(5)
-    other = partition(rng.permutation(parts.labels["human"]), rng.permutation(parts.labels["m"]), 8)
-    alone = [held_equal([each], SIDES, human, model, 0) for each in (parts, other)]
-    both = held_equal([parts, other], SIDES, human, model, 0)
-    assert both.after == pytest.approx(np.mean([each.after for each in alone]))
-    assert both.random == pytest.approx(np.mean([each.random for each in alone]))
-    assert both.clusters == alone[0].clusters
+    again = partition(*(np.repeat(parts.labels[side], 5) for side in SIDES), 8)
+    alone = held([parts], human, model)
+    units = np.repeat(np.arange(800), 5)
+    both = held([again], np.repeat(human, 5), np.repeat(model, 5), units)
+    assert (both.share, both.low, both.high) == pytest.approx((alone.share, alone.low, alone.high), rel=1e-9)
 
 
 @pytest.mark.parametrize("with_it", [0, 400, 399])
 def test_weights_that_cannot_do_it_give_no_result(with_it):
     """All texts have it, or none, or one is left that would stand for nine tenths of all."""
     parts, human, _ = planted()
-    assert held_equal([parts], SIDES, human, np.arange(400) < with_it, 0) is None
+    assert held([parts], human, np.arange(400) < with_it) is None
+
+
+@pytest.mark.parametrize(("units", "given"), [(19, False), (20, True)])
+def test_too_few_units_give_no_result(units, given):
+    parts, human, model = planted()
+    assert (held([parts], human, model, np.arange(800) % units) is not None) == given
+
+
+def test_too_few_texts_for_the_clusters_give_no_result():
+    """The bias that the jackknife leaves would hide most of the share."""
+    parts, human, model = planted()
+    wide = partition(parts.labels["human"], parts.labels["m"], 134)
+    assert held([parts], human, model) is not None
+    assert held([wide], human, model) is None
 
 
 def test_without_a_gap_there_is_nothing_to_take_away():
     same = partition(np.zeros(100, int), np.zeros(100, int), 1)
-    assert held_equal([same], SIDES, np.arange(100) < 20, np.arange(100) < 40, 0) is None
+    assert held([same], np.arange(100) < 20, np.arange(100) < 40) is None

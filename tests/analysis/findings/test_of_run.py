@@ -9,10 +9,16 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analysis.findings import of_run
+from mauve_core.analysis.findings.finding import masks
+from mauve_core.analysis.findings.held_equal import HeldEqual, held_equal
 from mauve_core.analysis.findings.of_run import findings_between, run_findings, sides_of
+from mauve_core.analysis.gap_test import GapTest, gap_test
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.corpus import read_corpus
+from mauve_core.numerics.divergences.kl import frontier_integral
+from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from tests.analysis.findings.test_finding import WORDS
 from tests.synthetic import make_run
@@ -66,11 +72,34 @@ def test_a_candidate_takes_the_place_of_the_human_texts(run: Run) -> None:
 
 
 def test_findings_are_held_equal_in_the_partitions_of_the_run(run: Run) -> None:
-    found = [each for each in run_findings(run, "collapsed") if each.held_equal is not None]
-    assert found
-    (scores,) = [each.scores for each in run.comparison.candidates if each.name == "collapsed"]
-    for each in found:
-        assert each.held_equal.before == pytest.approx(scores["frontier_integral"].mean)
+    partitions = list(run.comparison.partitions("pairwise", "shifted"))
+    partitions.insert(0, partitions.pop(run.comparison.median_seed("shifted")))
+    (shorter,) = [each for each in run_findings(run, "shifted") if each.does == "uses shorter words"]
+    prompts = run.comparison.prompts
+    assert prompts is not None
+    units = np.concatenate([prompts[HUMAN], prompts["shifted"]])
+    (own,) = stream(run.comparison.config.score.seed, "findings").spawn(1)
+    assert shorter.held_equal == held_equal(partitions, (HUMAN, "shifted"), *masks(shorter, 160, 160), units, own)
+    assert shorter.held_equal.low > 0
+
+
+@pytest.mark.parametrize("lacks", ["a gap", "a share above 0"])
+def test_no_share_is_said(run: Run, monkeypatch: pytest.MonkeyPatch, lacks: str) -> None:
+    if lacks == "a gap":
+        monkeypatch.setattr(of_run, "run_gap_test", lambda *_: GapTest(0.1, 20, 499))
+    else:
+        monkeypatch.setattr(of_run, "held_equal", lambda *_: HeldEqual(0.5, -0.01, 1.0, ()))
+    found = run_findings(run, "shifted", 0.049)  # what is found at the usual rate is kept
+    assert "uses shorter words" in [each.does for each in found]
+    assert not any(each.held_equal for each in found)
+
+
+def test_two_candidates_have_a_gap_of_their_own(run: Run) -> None:
+    """Against another candidate, the gap is that between the two."""
+    near, far = (gap_test(run.comparison, "joint", name, reference="shifted") for name in ("close", "collapsed"))
+    assert near.observed < far.observed
+    p, q = (np.array([part.counts(name) for part in run.comparison.joint]) / 160 for name in ("shifted", "close"))
+    assert near.observed == pytest.approx(frontier_integral(p, q).mean())
 
 
 @pytest.fixture

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
 from mauve_core.experiments.text_measures.context import Tokens
-from mauve_core.experiments.text_measures.discriminator import split_by_id
+from mauve_core.experiments.text_measures.discriminator import exchange_p_value, split_by_id
 from mauve_core.experiments.text_measures.over_lengths import OVER_LENGTH
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of, groups_of, replicate, value_of
 
@@ -146,3 +148,46 @@ def test_both_texts_of_a_prompt_are_tested_on_together():
     ids = tuple(map(str, range(120)))
     human, model = (Collection(name, ids, ("",) * 120, features=features) for name in ("p", "q"))
     assert MEASURES["discriminator"].terms(model, human, MeasureContext()).value() == 0.5
+
+
+class TestExchangeOfLabels:
+    def p_value(self, answers, y, units, seed=0):
+        return exchange_p_value(*map(np.asarray, (answers, y, units)), np.random.default_rng(seed))
+
+    def test_units_are_exchanged_as_plain_loops_would(self):
+        """A pair, a unit of two texts of each side, one of one and two, and one-sided units of one and of two texts."""
+        y = [0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 1]
+        units = [0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 7, 8, 8]
+        answers = [0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 1]
+        swapped = ([0, 1], [1, 0]), ([0, 0, 1, 1], [1, 1, 0, 0]), ([0, 1, 1], [1, 0, 1], [1, 1, 0])
+        singles = set(itertools.permutations([0, 1, 0, 1]))
+        doubles = ([0, 0, 1, 1], [1, 1, 0, 0])
+        accuracies = [
+            sum(a == b for a, b in zip(answers, itertools.chain(*draw), strict=True))
+            for draw in itertools.product(*swapped, singles, doubles)
+        ]
+        observed = sum(a == b for a, b in zip(answers, y, strict=True))
+        exact = np.mean([each >= observed for each in accuracies])
+        # Four standard errors of 999 draws, and that the observed labels count as one.
+        assert self.p_value(answers, y, units) == pytest.approx(exact, abs=4 * (exact / 999) ** 0.5 + 0.001)
+
+    @pytest.mark.parametrize(("whole", "most"), [(True, 0.081), (False, 1)])
+    def test_texts_that_are_alike_are_no_evidence(self, whole, most):
+        """A unit's texts get one answer; exchanged one by one, they would show a difference that is none."""
+        rng, found = np.random.default_rng(0), []
+        for seed in range(200):
+            y, units = np.repeat([0, 1], 50), np.repeat(np.arange(20), 5)
+            answers = np.repeat(rng.integers(2, size=20), 5)
+            found.append(self.p_value(answers, y, units if whole else np.arange(100), seed) <= 0.05)
+        assert np.mean(found) <= most
+        assert whole or np.mean(found) > 0.15
+
+    def test_without_anything_to_exchange_there_is_no_p_value(self):
+        assert self.p_value([0, 1, 1], [0, 1, 1], [0, 1, 1]) is None
+
+    def test_the_note_has_it(self):
+        rng = np.random.default_rng(0)
+        human, near, far = (side(rng, "p", texts=False, shift=shift) for shift in (0, 0, 2))
+        notes = [MEASURES["discriminator"].terms(texts, human, MeasureContext()).note for texts in (near, far)]
+        p_near, p_far = (float(note.partition("p = ")[2].partition(" ")[0]) for note in notes)
+        assert p_far == 0.001 < 0.05 < p_near

@@ -22,7 +22,7 @@ from mauve_core.analysis.text_search import Shown, TextSearch
 from mauve_core.base.choices import FDR
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import as_percent
+from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.figures.findings import findings_figure
 from mauve_core.store import Run
 
@@ -105,8 +105,9 @@ def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
         st.caption(
             said(
                 "Bars: 95% interval of the difference. Of the gap: how far the frontier integral falls if the "
-                "candidate's texts are weighted to have it as often, against the same weights on random texts; n.s.: "
-                f"no further. Expected share of false findings: at most {as_percent(FDR)}. Click a row for its texts."
+                f"candidate's texts are weighted to have it as often, with its 95% interval; {NONE}: not above 0, or "
+                f"too few texts. Shares overlap. Expected share of false findings: at most {as_percent(FDR)}. Click a "
+                "row for its texts."
             )
             + more,
             width="stretch",
@@ -163,7 +164,7 @@ def _list(run: Run, finding: Finding) -> None:
 def _clusters(run: Run, finding: Finding) -> None:
     """The clusters in which the gap falls most if the finding is held equal, where it accounts for a part of it."""
     equal, comparison = finding.held_equal, run.comparison
-    if equal is None or not equal.differs or finding.reference != HUMAN:
+    if equal is None or finding.reference != HUMAN:
         return
     names = cache.cluster_names(run.id, "pairwise", finding.candidate, comparison.median_seed(finding.candidate))
     st.caption(f"The gap falls most in: {escaped('; '.join(labelled(names, each) for each in equal.clusters))}.")
