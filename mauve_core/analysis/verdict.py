@@ -139,7 +139,8 @@ def verdict_of(
     """
     unsupported, words = _unsupported(comparison), comparison.words
     ordered = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
-    why_not = sentence("{}", " ".join(unsupported.values())) if unsupported else None
+    said = [part for parts in unsupported.values() for part in (" ", *parts)][1:]
+    why_not = Sentence(tuple(said)) if said else None
     if HUMAN in unsupported or not ordered:
         assert why_not is not None  # noqa: S101 (there is a candidate)
         return Verdict(_subject(comparison).said_of(words), None, why_not.said_of(words), None, None, ())
@@ -177,24 +178,24 @@ def _subject(comparison: Comparison) -> Sentence:
     )
 
 
-def _unsupported(comparison: Comparison) -> dict[str, str]:
+def _unsupported(comparison: Comparison) -> dict[str, Parts]:
     """By side, why its texts cannot support a score: too few, too few independent ones, or those of the other side."""
-    found: dict[str, str] = {}
+    found: dict[str, Parts] = {}
     contents = {name: np.unique(codes) for name, codes in comparison.contents.items()}
     for source in comparison.sources:
-        name, who = source.name, "the human side" if source.name == HUMAN else source.name
+        name, n = source.name, f"{source.n:,}"
+        who = "the human side" if name == HUMAN else Name(name)
         units = np.unique(comparison.units(name)[name]).size
         if contents and contents[name].size == 1:
-            found[name] = f"All {source.n:,} texts of {who} are equal: they cannot support a score."
+            found[name] = filled("All {} texts of {} are equal: they cannot support a score.", n, who)
         elif name != HUMAN and contents and np.array_equal(contents[name], contents[HUMAN]):
-            found[name] = f"{who} has the same texts as the human side: there is nothing to compare."
+            found[name] = filled("{} has the same texts as the human side: there is nothing to compare.", who)
         elif source.n_scored < LEAST_TEXTS:
-            found[name] = f"{source.n_scored:,} texts ({who}) cannot support a score: {LEAST_TEXTS} are needed."
+            least = f"{LEAST_TEXTS} are needed"
+            found[name] = filled("{} texts ({}) cannot support a score: {}.", f"{source.n_scored:,}", who, least)
         elif units < LEAST_UNITS:
-            found[name] = (
-                f"{source.n:,} texts ({who}) of {units} independent units cannot support a score: {LEAST_UNITS} are "
-                "needed."
-            )
+            of = f"{units} independent units cannot support a score: {LEAST_UNITS} are needed"
+            found[name] = filled("{} texts ({}) of {}.", n, who, of)
     return found
 
 
