@@ -7,7 +7,7 @@ highest MAUVE are named, since each of them could be the closest. A candidate th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
@@ -139,16 +139,16 @@ def verdict_of(
     """
     unsupported, words = _unsupported(comparison), comparison.words
     ordered = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
-    said = [part for parts in unsupported.values() for part in (" ", *parts)][1:]
-    why_not = Sentence(tuple(said)) if said else None
+    why_not = _joined(unsupported.values())
     if HUMAN in unsupported or not ordered:
         assert why_not is not None  # noqa: S101 (there is a candidate)
         return Verdict(_subject(comparison).said_of(words), None, why_not.said_of(words), None, None, ())
     leader, *others = ordered
     tied = [each for each in others if not told_apart(comparison, SCORE, leader.name, each.name)]
     behind = [each for each in others if each not in tied]
-    few = _few(comparison) or why_not
-    reason = None if few else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
+    noise = _few(comparison, ordered)
+    few = _joined([*unsupported.values(), *([noise.parts] if noise else [])])
+    reason = None if noise else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
     leaders = [each.name for each in (leader, *tied)]
     closest = _closest(comparison, ordered, tied, behind, tested(leader.name))
     farthest = None if reason is None else _reason(reason, len(ordered))
@@ -199,10 +199,15 @@ def _unsupported(comparison: Comparison) -> dict[str, Parts]:
     return found
 
 
-def _few(comparison: Comparison) -> Sentence | None:
+def _joined(said: Iterable[Parts]) -> Sentence | None:
+    parts = [part for each in said for part in (" ", *each)][1:]
+    return Sentence(tuple(parts)) if parts else None
+
+
+def _few(comparison: Comparison, candidates: Sequence[Candidate]) -> Sentence | None:
     """Say that histograms are mostly noise, by the rule of ``mauve_core.scoring.advice``."""
     human = comparison.human.n_scored
-    fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in comparison.candidates)
+    fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in candidates)
     if fewest >= FEW_PER_CLUSTER:
         return None
     return sentence(TOO_FEW, significant(fewest), f"{FEW_PER_CLUSTER}")
@@ -221,7 +226,9 @@ def _closest(
     else:
         near, far = ([_ranked(each) for each in group] for group in (tied, behind))
         parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE))
-    if len(ordered) > 1 and not tested.explains:
+    if len(ordered) > 1 and tested.why:
+        parts += filled(" The gap between {} and the human texts is not tested: {}.", Name(leader.name), tested.why)
+    elif len(ordered) > 1 and not tested.explains:
         parts += filled(
             " The gap between {} and the human texts could be one between human texts (p = {}).",
             Name(leader.name),
@@ -245,10 +252,10 @@ def _p_value(tested: GapTest) -> str:
 def _alone(leader: Candidate, tested: GapTest) -> Parts:
     what = "differ from" if tested.explains else "are not told apart from"
     return filled(
-        "The texts of {} {} the human texts (p = {}): {}.",
+        "The texts of {} {} the human texts ({}): {}.",
         Name(leader.name),
-        what,
-        _p_value(tested),
+        "are not tested against" if tested.why else what,
+        tested.why or f"p = {_p_value(tested)}",
         score_in_full(_ranked(leader)),
     )
 
