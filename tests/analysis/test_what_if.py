@@ -55,7 +55,8 @@ def grown(comparison: Comparison, times: int, k: int) -> Comparison:
         for each in comparison.candidates
     )
     joint = tuple(partition(part) for part in comparison.joint)
-    return dataclasses.replace(comparison, human=source(comparison.human), candidates=candidates, joint=joint)
+    human = source(comparison.human)
+    return dataclasses.replace(comparison, human=human, candidates=candidates, joint=joint, halves=None)
 
 
 def assert_close(found: Estimate, expected: Estimate) -> None:
