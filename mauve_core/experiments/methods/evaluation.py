@@ -245,10 +245,10 @@ class _Work:
         if estimator == "kmeans":
             partitions = self.run.comparison.candidate(name).partitions
             own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides) for part in partitions)
-            return _Fits(tuple(own), np.asarray(sizes), n, too_few(*sides.units))
+            return _Fits(tuple(own), np.asarray(sizes), n, too_few(*(sides.units or ())))
         given = parameters or {}
         fits = tuple(fit(estimator, sides, seed, **given) for seed in seeds)
-        return _Fits(fits, np.asarray(sizes), n, too_few(*sides.units))
+        return _Fits(fits, np.asarray(sizes), n, too_few(*(sides.units or ())))
 
     def _half(self, estimator: str, seed: SeedSequence) -> _Fits:
         """One random half of the human texts against the other."""
