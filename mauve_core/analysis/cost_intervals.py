@@ -1,7 +1,7 @@
 """Intervals of the clusters' shares of the frontier integral, from the resamples that the scores have.
 
 Prompts are drawn, and texts exchanged between the sides until the mean frontier integral of the resamples is the
-observed one (``mauve_core.numerics.resampling.exchange``), so a ledger and a leaderboard agree. The intervals hold for
+observed one (``mauve_core.numerics.resampling.units``), so a ledger and a leaderboard agree. The intervals hold for
 all clusters at once, hence also for the one that leads (``mauve_core.numerics.resampling.simultaneous``). They cover a
 share's expectation at this n and k with these clusters; ``benchmarks/ledger_coverage.py`` also measures how often they
 cover the share in the distributions themselves.

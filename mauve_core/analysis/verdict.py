@@ -8,7 +8,7 @@ Nor can one that copies human texts (``mauve_core.analysis.copied``): that is sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
@@ -146,8 +146,7 @@ def verdict_of(
     unsupported, words = _unsupported(comparison), comparison.words
     copying = {row.candidate: row.sentence() for row in checked.copying if row.candidate not in unsupported}
     ranked = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
-    told = tuple(part for each in unsupported.values() for part in (*each, " "))[:-1]
-    why_not = Sentence(told) if unsupported else None
+    why_not = _joined(unsupported.values())
     if HUMAN in unsupported or not ranked:
         assert why_not is not None  # noqa: S101 (there is a candidate)
         return Verdict(_subject(comparison).said_of(words), None, (), why_not.said_of(words), None, None, ())
@@ -155,8 +154,9 @@ def verdict_of(
     leader, *others = ordered or ranked[:1]
     tied = [each for each in others if not told_apart(comparison, SCORE, leader.name, each.name)]
     behind = [each for each in others if each not in tied]
-    few = _few(comparison) or why_not
-    reason = None if few else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
+    noise = _few(comparison, ranked)
+    few = _joined([*unsupported.values(), *([noise.parts] if noise else [])])
+    reason = None if noise else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
     leaders = [each.name for each in (leader, *tied)] if ordered else []
     if ordered:
         closest = _closest(comparison, ordered, tied, behind, tested(leader.name), copying)
@@ -197,25 +197,31 @@ def _unsupported(comparison: Comparison) -> dict[str, Parts]:
     found: dict[str, Parts] = {}
     contents = {name: np.unique(codes) for name, codes in comparison.contents.items()}
     for source in comparison.sources:
-        name, who = source.name, "the human side" if source.name == HUMAN else Name(source.name)
+        name, n = source.name, f"{source.n:,}"
+        who = "the human side" if name == HUMAN else Name(name)
         units = np.unique(comparison.units(name)[name]).size
         if contents and contents[name].size == 1:
-            found[name] = filled("All {} texts of {} are equal: they cannot support a score.", f"{source.n:,}", who)
+            found[name] = filled("All {} texts of {} are equal: they cannot support a score.", n, who)
         elif name != HUMAN and contents and np.array_equal(contents[name], contents[HUMAN]):
             found[name] = filled("{} has the same texts as the human side: there is nothing to compare.", who)
         elif source.n_scored < LEAST_TEXTS:
-            told = f"cannot support a score: {LEAST_TEXTS} are needed."
-            found[name] = filled("{} texts ({}) {}", f"{source.n_scored:,}", who, told)
+            least = f"{LEAST_TEXTS} are needed"
+            found[name] = filled("{} texts ({}) cannot support a score: {}.", f"{source.n_scored:,}", who, least)
         elif units < LEAST_UNITS:
-            told = f"of {units} independent units cannot support a score: {LEAST_UNITS} are needed."
-            found[name] = filled("{} texts ({}) {}", f"{source.n:,}", who, told)
+            of = f"{units} independent units cannot support a score: {LEAST_UNITS} are needed"
+            found[name] = filled("{} texts ({}) of {}.", n, who, of)
     return found
 
 
-def _few(comparison: Comparison) -> Sentence | None:
+def _joined(said: Iterable[Parts]) -> Sentence | None:
+    parts = [part for each in said for part in (" ", *each)][1:]
+    return Sentence(tuple(parts)) if parts else None
+
+
+def _few(comparison: Comparison, candidates: Sequence[Candidate]) -> Sentence | None:
     """Say that histograms are mostly noise, by the rule of ``mauve_core.scoring.advice``."""
     human = comparison.human.n_scored
-    fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in comparison.candidates)
+    fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in candidates)
     if fewest >= FEW_PER_CLUSTER:
         return None
     return sentence(TOO_FEW, significant(fewest), f"{FEW_PER_CLUSTER}")
@@ -236,7 +242,9 @@ def _closest(
         near, far = ([_ranked(each) for each in group] for group in (tied, behind))
         parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE))
         parts = among_others(parts) if copying else parts
-    if len(ordered) > 1 and not tested.explains:
+    if len(ordered) > 1 and tested.why:
+        parts += filled(" The gap between {} and the human texts is not tested: {}.", Name(leader.name), tested.why)
+    elif len(ordered) > 1 and not tested.explains:
         parts += filled(
             " The gap between {} and the human texts could be one between human texts (p = {}).",
             Name(leader.name),
@@ -260,10 +268,10 @@ def _p_value(tested: GapTest) -> str:
 def _alone(leader: Candidate, tested: GapTest) -> Parts:
     what = "differ from" if tested.explains else "are not told apart from"
     return filled(
-        "The texts of {} {} the human texts (p = {}): {}.",
+        "The texts of {} {} the human texts ({}): {}.",
         Name(leader.name),
-        what,
-        _p_value(tested),
+        "are not tested against" if tested.why else what,
+        tested.why or f"p = {_p_value(tested)}",
         score_in_full(_ranked(leader)),
     )
 

@@ -33,6 +33,7 @@ from mauve_core.scoring.estimates import (
     basis_of,
     basis_of_sides,
     estimate_of,
+    if_known,
     resamples,
     spreads_of,
     two_sides,
@@ -90,6 +91,8 @@ class Prepared:
         By the count that a smoothing adds: for MAUVE*, and for the smoothing if it adds one.
     scale, smoothing, confidence
         Settings of the scores and their intervals. ``scale`` may be replaced.
+    too_few : str
+        Why units support no interval; empty if they do.
     """
 
     candidate: str
@@ -102,6 +105,7 @@ class Prepared:
     scale: float
     smoothing: str
     confidence: float
+    too_few: str
 
     @property
     def before(self) -> dict[str, Spread]:
@@ -165,7 +169,8 @@ def prepare(
     sums = {each: shifted_sums(pairs, each) for each in wanted}
     score = comparison.config.score
     parts = tuple(partitions)
-    return Prepared(candidate, parts, drawn, counts, basis, drawn_basis, sums, score.scale, smoothing, score.confidence)
+    settings = score.scale, smoothing, score.confidence, comparison.why_no_interval(HUMAN, candidate)
+    return Prepared(candidate, parts, drawn, counts, basis, drawn_basis, sums, *settings)
 
 
 def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayLike | None = None) -> WhatIf:
@@ -194,10 +199,15 @@ def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayL
         for name, spread in (drawn if same else after).items()
     }
     either_way = {name: (low - high, high - low) for name, (low, high) in SCORE_BOUNDS.items()}
+
+    def estimates(spreads: Mapping[str, Spread], bounds: Mapping[str, tuple[float, float]]) -> dict[str, Estimate]:
+        found = {name: estimate_of(spread, confidence, bounds[name]) for name, spread in spreads.items()}
+        return if_known(found, prepared.too_few, bounds)
+
     return WhatIf(
-        before={name: estimate_of(spread, confidence, SCORE_BOUNDS[name]) for name, spread in before.items()},
-        after={name: estimate_of(spread, confidence, SCORE_BOUNDS[name]) for name, spread in after.items()},
-        change={name: estimate_of(spread, confidence, either_way[name]) for name, spread in change.items()},
+        before=estimates(before, SCORE_BOUNDS),
+        after=estimates(after, SCORE_BOUNDS),
+        change=estimates(change, either_way),
         texts={source: float(each.sum()) for source, each in weights.items()},
     )
 

@@ -249,7 +249,7 @@ def _like_for_like(comparison: Comparison, name: str, partitions: tuple[Partitio
     score = comparison.config.score
     basis = _basis_side_by_side(_sides_of_splits(comparison, name, partitions, device), score, "none")
     scores = estimates_of(basis, score.scale, score.confidence, splits=True)
-    scores = _if_known(scores, comparison.why_no_interval(HUMAN, name))
+    scores = if_known(scores, comparison.why_no_interval(HUMAN, name))
     return LikeForLike(name, min(each.labels[name].size for each in partitions), partitions[0].k, scores)
 
 
@@ -274,23 +274,24 @@ def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, Sc
     candidates = []
     for candidate in comparison.candidates:
         estimates = estimates_of(basis[candidate.name], scale, score.confidence)
-        estimates = _if_known(estimates, comparison.why_no_interval(HUMAN, candidate.name))
+        estimates = if_known(estimates, comparison.why_no_interval(HUMAN, candidate.name))
         candidates.append(_with_scores(candidate, kind, estimates))
     halves = comparison.halves
     if halves is not None and HUMAN in basis:
         estimates = estimates_of(basis[HUMAN], scale, score.confidence, splits=True)
-        halves = _with_scores(halves, kind, _if_known(estimates, comparison.why_no_interval(HUMAN)))
+        halves = _with_scores(halves, kind, if_known(estimates, comparison.why_no_interval(HUMAN)))
     config = dataclasses.replace(comparison.config, score=score)
     return dataclasses.replace(comparison, candidates=tuple(candidates), config=config, halves=halves, like_for_like=())
 
 
-def _if_known(estimates: Mapping[str, Estimate], why_not: str) -> dict[str, Estimate]:
+def if_known(
+    estimates: Mapping[str, Estimate], why_not: str, bounds: Mapping[str, tuple[float, float]] = SCORE_BOUNDS
+) -> dict[str, Estimate]:
     """Estimates whose intervals are the whole range if units support none."""
     if not why_not:
         return dict(estimates)
     return {
-        name: dataclasses.replace(each, low=SCORE_BOUNDS[name][0], high=SCORE_BOUNDS[name][1])
-        for name, each in estimates.items()
+        name: dataclasses.replace(each, low=bounds[name][0], high=bounds[name][1]) for name, each in estimates.items()
     }
 
 

@@ -44,7 +44,7 @@ def test_the_test_of_a_plain_twin(how: str) -> None:
         own, other = (len(comparison.joint[0].labels[side]) for side in (HUMAN, name))
         observed = [True] * own + [False] * other
         assert found.observed == pytest.approx(plain_mean(list(comparison.joint), observed, name), abs=ROUNDING)
-        codes = np.zeros(own + other, dtype=np.intp)
+        codes = np.arange(own + other)
         if comparison.prompts is not None:
             both = np.concatenate([comparison.prompts[side] for side in (HUMAN, name)])
             codes = np.unique(both, return_inverse=True)[1]

@@ -75,7 +75,7 @@ def test_one_prompt_for_all_texts_supports_no_test():
         for side in (human, others["close"], others["shifted"])
     ]
     own = {HUMAN: features[HUMAN], BASELINE: features["close"], CANDIDATE: features["shifted"]}
-    with pytest.raises(InputError, match=r"support no test.*1 independent units on a side.*--group-field"):
+    with pytest.raises(InputError, match=r"support no test.*1 independent units on a side.*--prompt-field"):
         run_gate(*same, CONFIG, features=own)
 
 

@@ -84,10 +84,11 @@ def test_repeated_prompts_do_not_look_like_differences() -> None:
     assert wrong["none"] >= 5, "otherwise this tests nothing"
 
 
-def test_one_prompt_for_all_texts_hides_nothing() -> None:
+def test_one_prompt_for_all_texts_supports_no_flag() -> None:
     both = planted("leading_space")
     both = {name: dataclasses.replace(side, prompts=("Write.",) * N) for name, side in both.items()}
-    assert flagged(preflight(both)) == {"leading_space"}
+    (row,) = (row for row in preflight(both).rows if row.kind == "leading_space")
+    assert (row.low, row.high, row.p, row.flagged) == (0, 1, 1, False)
 
 
 def test_numbers_of_a_row_against_counts_and_scipy() -> None:

@@ -196,6 +196,14 @@ def test_a_leader_that_is_not_told_apart_from_people() -> None:
     assert sentences[1].endswith(" The gap between a and the human texts could be one between human texts (p = 0.21).")
 
 
+def test_a_gap_that_is_not_tested_is_called_neither_a_difference_nor_none() -> None:
+    untested = GapTest(0.0, 0, 0, "one unit has 60 of 200 texts of a side")
+    _, sentences = said(of({"a": 0.9}), untested)
+    assert sentences[1].startswith(f"The texts of a are not tested against the human texts ({untested.why}): MAUVE ")
+    _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")]), untested)
+    assert sentences[1].endswith(f" The gap between a and the human texts is not tested: {untested.why}.")
+
+
 def test_a_p_value_that_looks_small_comes_with_the_limit() -> None:
     near = GapTest(0.02, 17, 499)
     _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")]), near)
@@ -353,10 +361,11 @@ def unsupported(name: str, how: str) -> Comparison:
 
 @pytest.mark.parametrize("how", UNSUPPORTED)
 def test_no_verdict_of_what_supports_no_score_and_one_of_the_other_candidate(how: str) -> None:
-    found, sentences = said(unsupported("b", how), reasons={"b": reason_of("b")})
-    assert sentences[1] == UNSUPPORTED[how]
+    found, sentences = said(unsupported("b", how), reasons={name: reason_of(name) for name in "ab"})
+    assert (sentences[1], found.few.names) == (UNSUPPORTED[how], ["b"])  # type: ignore[union-attr]
     assert sentences[2].startswith("The texts of a differ from the human texts (p = 0.002): MAUVE 0.700")
-    assert (found.leaders, found.reason) == (("a",), None)
+    assert sentences[3].startswith("Main difference: it repeats itself")
+    assert found.leaders == ("a",)
 
 
 @pytest.mark.parametrize("how", ["too few", "few units", "equal"])

@@ -18,7 +18,7 @@ from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_s
 from mauve_core.scoring.replicates import count_blocks
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.spread import Estimate
-from tests.handmade import N, make_comparison
+from tests import handmade
 
 pytestmark = pytest.mark.integration
 
@@ -27,31 +27,36 @@ ROUNDING = 1e-12
 
 MODEL = "b"
 
+N = {name: 4 * n for name, n in handmade.N.items()}
+"""Enough texts for intervals."""
+
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
     """With few resamples: the plain twin scores each of them by itself."""
-    made = make_comparison()
+    made = grown(handmade.make_comparison(), 4, handmade.K)
     score = dataclasses.replace(made.config.score, bootstrap=100)
     return dataclasses.replace(made, config=dataclasses.replace(made.config, score=score))
 
 
-def with_many_clusters(comparison: Comparison) -> Comparison:
-    """Forty texts for each, in sixty clusters."""
+def grown(comparison: Comparison, times: int, k: int) -> Comparison:
+    """So many times the texts, in k clusters."""
     rng = np.random.default_rng(3)
 
-    def grown(source):
-        return dataclasses.replace(source, n=40 * source.n)
+    def source(each):
+        return dataclasses.replace(each, n=times * each.n)
 
     def partition(part):
-        labels = {name: rng.integers(60, size=40 * N[name]).astype(np.int32) for name in part.labels}
-        return dataclasses.replace(part, k=60, labels=labels)
+        labels = {name: rng.integers(k, size=times * own.size).astype(np.int32) for name, own in part.labels.items()}
+        return dataclasses.replace(part, k=k, labels=labels)
 
     candidates = tuple(
-        dataclasses.replace(each, source=grown(each.source), partitions=tuple(partition(p) for p in each.partitions))
+        dataclasses.replace(each, source=source(each.source), partitions=tuple(partition(p) for p in each.partitions))
         for each in comparison.candidates
     )
-    return dataclasses.replace(comparison, human=grown(comparison.human), candidates=candidates)
+    joint = tuple(partition(part) for part in comparison.joint)
+    human = source(comparison.human)
+    return dataclasses.replace(comparison, human=human, candidates=candidates, joint=joint, halves=None)
 
 
 def assert_close(found: Estimate, expected: Estimate) -> None:
@@ -74,7 +79,7 @@ def test_without_weights_it_is_the_comparison(comparison: Comparison, kind, smoo
 
 
 def test_against_a_plain_twin(comparison: Comparison) -> None:
-    human, model = np.array([1, 2, 0.5, 1, 1, 3, 1]), np.array([1, 1, 0.25, 1, 2, 1])
+    human, model = np.tile([1, 2, 0.5, 1, 1, 3, 1], 4), np.tile([1, 1, 0.25, 1, 2, 1], 4)
     found = what_if(prepare(comparison, MODEL), human=human, model=model)
     parts = comparison.candidate(MODEL).partitions
     draws = resamples(comparison, MODEL)
@@ -114,7 +119,7 @@ def test_kept_sums_give_what_counting_anew_gives(
     comparison: Comparison, monkeypatch: pytest.MonkeyPatch, smoothing: str, weights: str
 ) -> None:
     """Of many clusters, few of which change; what the kept sums do not serve is counted anew either way."""
-    many = with_many_clusters(comparison)
+    many = grown(comparison, 10, 60)
     part = many.candidate(MODEL).partitions[0]
     human, model = (np.ones(part.labels[source].size) for source in (HUMAN, MODEL))
     model[part.labels[MODEL] == 7] = 0.0
@@ -178,6 +183,13 @@ def test_only_scores_with_other_weights_are_without_exchange(comparison: Compari
     for score in set(SCORES) - {"mauve_star"}:  # whose smoothing adds as many texts to twice as many
         change = found.change[score]
         assert (change.mean, change.low, change.high) == pytest.approx((0, 0, 0), abs=ROUNDING)
+
+
+def test_too_few_units_have_no_interval() -> None:
+    found = what_if(prepare(handmade.make_comparison(), MODEL), model=np.arange(1, 7))
+    for score, (low, high) in SCORE_BOUNDS.items():
+        assert (found.before[score].low, found.after[score].high) == (low, high)
+        assert (found.change[score].low, found.change[score].high) == (low - high, high - low)
 
 
 def test_weights_that_are_refused(comparison: Comparison) -> None:

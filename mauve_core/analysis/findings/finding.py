@@ -44,9 +44,6 @@ LOOKS = 0.1
 ALIKE = 0.8
 """Two findings are about the same texts if the correlation of who has them is larger, over all texts."""
 
-LEAST_TESTED = 10
-"""Texts of either side that must be left for tests."""
-
 CONFIDENCE = 0.95
 
 
@@ -202,7 +199,7 @@ def find(
     Raises
     ------
     InputError
-        There are too few texts, or q is out of range.
+        There are too few units, or q is out of range.
     """
     if not 0 < q < 1:
         raise InputError("The false discovery rate is not usable", allowed="a number in (0, 1)", received=repr(q))
@@ -212,14 +209,6 @@ def find(
         raise InputError(f"Texts of {sides.candidate} support no test of statements", received=few)
     suggesting = _split(sides, seed)
     tested = ~suggesting
-    left = [int((tested & side).sum()) for side in (~of_model, of_model)]
-    items = sides.words.items
-    if min(left) < LEAST_TESTED:
-        raise InputError(
-            f"There are too few {items} of {sides.candidate} to test statements about them",
-            allowed=f"{LEAST_TESTED} {items} of either side that suggest nothing",
-            received=f"{left[0]} of {sides.reference} and {left[1]} of {sides.candidate}",
-        )
     known = list(suggested(sides, suggesting, () if more is None else more(sides, suggesting)))
     if not known:
         return ()  # all texts are alike

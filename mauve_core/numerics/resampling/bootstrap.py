@@ -27,7 +27,7 @@ def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) ->
         Clusters.
     weights : (B, n) array of int
         How often each resample has each text, for example from ``Draws.weights`` in
-        :mod:`mauve_core.numerics.resampling.exchange`; the same weights serve every partition of the same texts.
+        :mod:`mauve_core.numerics.resampling.units`; the same weights serve every partition of the same texts.
 
     Returns
     -------

@@ -69,6 +69,8 @@ def connected(groups: ArrayLike, contents: ArrayLike) -> _Codes:
     from scipy.sparse.csgraph import connected_components
 
     one, other = (np.unique(np.asarray(each), return_inverse=True)[1] for each in (groups, contents))
+    if one.size == 0:
+        return np.empty(0, dtype=np.int64)
     nodes = int(one.max()) + 1
     size = nodes + int(other.max()) + 1
     edges = coo_array((np.ones(one.size, dtype=np.bool_), (one, nodes + other)), shape=(size, size))

@@ -170,6 +170,14 @@ def test_a_permutation_test_tells_far_sides_from_equal_ones(run):
     assert again.scores == table.results[0].scores
 
 
+def test_too_few_units_have_neither_spread_nor_test(run):
+    corpora = {name: replace(corpus, prompts=("one",) * len(corpus)) for name, corpus in run.corpora.items()}
+    table = methods_run(replace(run, corpora=corpora), [Method()], permutations=9)
+    for score in table.results[0].scores.values():
+        assert (score.sd_texts, score.low, score.high, score.p_value) == (None,) * 4
+    assert "neither spread nor test: 1 independent units on a side" in table.notes[0]
+
+
 def test_equal_prompts_decide_what_is_left_out_and_exchanged(run):
     """Every text keeps its prompt and gets an id of its own, or that of another: no number changes."""
     methods = [Method(), Method("knn")]
