@@ -139,7 +139,9 @@ def verdict_of(
     """
     unsupported, words = _unsupported(comparison), comparison.words
     ordered = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
-    why_not = Sentence(tuple(part for each in unsupported.values() for part in (*each, " "))[:-1]) if unsupported else None
+    why_not = (
+        Sentence(tuple(part for each in unsupported.values() for part in (*each, " "))[:-1]) if unsupported else None
+    )
     if HUMAN in unsupported or not ordered:
         assert why_not is not None  # noqa: S101 (there is a candidate)
         return Verdict(_subject(comparison).said_of(words), None, why_not.said_of(words), None, None, ())
