@@ -39,8 +39,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser(
         "explain",
         description="Some prompts' texts suggest statements, such as 'ends in a loop' or 'says x'; the other prompts' "
-        "texts test them by exchanging prompts' texts between the sides. p-values are adjusted over all statements of a "
-        "candidate (Benjamini and Yekutieli). Of images and molecules, properties such as brightness are tested.",
+        "texts test them by exchanging prompts' texts between the sides. p-values are adjusted over all statements of "
+        "a candidate (Benjamini and Yekutieli). Of images and molecules, properties such as brightness are tested.",
     )
     parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--candidate", metavar="NAME", help="of the run; default: every candidate")
