@@ -33,7 +33,10 @@ from mauve_core.scoring.streams import stream
 
 
 def differences_of_groups(
-    human: NDArray[np.integer], candidates: Mapping[str, NDArray[np.integer]], score: ScoreConfig
+    human: NDArray[np.integer],
+    candidates: Mapping[str, NDArray[np.integer]],
+    own: Mapping[str, tuple[NDArray[np.integer], NDArray[np.integer]]],
+    score: ScoreConfig,
 ) -> tuple[Difference, ...]:
     """Return the difference of every two candidates of like size under every score.
 
@@ -42,6 +45,8 @@ def differences_of_groups(
     human : (s, G, k) int array
         Texts by seed, group and cluster of joint partitions of all sides.
     candidates : mapping of str to (s, G, k) int array
+    own : mapping of str to pair of (s, G, k) int arrays
+        Those of the human side and of each candidate in the pairwise partitions, from which the scores are.
     score : ScoreConfig
 
     Returns
@@ -54,7 +59,7 @@ def differences_of_groups(
         return ()
     tested = {each for pair in pairs for each in pair}
     together = pairs_of(human.shape[1], stream(score.seed, "differences"))
-    values = {name: _left_out(human, candidates[name], together, score.scale) for name in tested}
+    values = {name: _left_out(*own[name], together, score.scale) for name in tested}
     found = []
     p = human.sum(axis=1, dtype=np.int64)
     for first, second in pairs:

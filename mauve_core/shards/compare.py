@@ -1,16 +1,16 @@
 """Compare corpora in shards by passes, each a set of tasks for an engine, and score them by the counts that are left.
 
 The first pass encodes: features, moments and digests of each shard. Four more partition the human side with each
-candidate (:mod:`mauve_core.shards.partitioning`), which gives its scores. Several candidates are tested against each
-other in the joint partition of all sides, for which these four are done once more. Three last ones are about the
-clusters that tell a candidate from the human side most: keep names the rows to read in each shard, fetch reads them,
-count counts phrases in all texts.
+candidate (:mod:`mauve_core.shards.partitioning`), which gives its scores. Whether candidates write alike is tested in
+the joint partition of all sides, for which these four are done once more. Three last ones are about the clusters that
+tell a candidate from the human side most: keep names the rows to read in each shard, fetch reads them, count counts
+phrases in all texts.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +108,7 @@ def _compared(work: Work, engine: Engine, device: str, progress: Progress) -> Sh
                 f"The side {side.name!r} has too few texts", allowed=f"at least {MIN_TEXTS}", received=f"{side.n}"
             )
     scored = {side.name: _scored(work, side, sides[0].n, passes) for side in sides[1:]}
-    differences = _differences(work, sides, passes)
+    differences = _differences(work, sides, {name: found.k for name, found in scored.items()}, passes)
     texts_missing = _collected(work, passes)
     return ShardedComparison(
         sides,
@@ -189,7 +189,9 @@ def _halves(p: NDArray[np.int32], q: NDArray[np.int32], score: ScoreConfig) -> S
     return ShardedHalves(found.n, *scores)
 
 
-def _differences(work: Work, sides: Sequence[ShardedSide], passes: Passes) -> tuple[Difference, ...]:
+def _differences(
+    work: Work, sides: Sequence[ShardedSide], clusters: Mapping[str, int], passes: Passes
+) -> tuple[Difference, ...]:
     """Partition all sides together, and test the candidates against each other; nothing for one candidate."""
     human, *others = sides
     if len(others) == 1:
@@ -197,7 +199,14 @@ def _differences(work: Work, sides: Sequence[ShardedSide], passes: Passes) -> tu
     score = work.plan.score
     k = partitioned(work, JOINT, score.k or default_k(human.n, min(side.n for side in others)), passes).k
     counts = {side.name: clustering.grouped_counts(work, JOINT, side.name, k) for side in sides}
-    return differences_of_groups(counts.pop(HUMAN), counts, score)
+    own = {
+        name: (
+            clustering.grouped_counts(work, name, HUMAN, of_own),
+            clustering.grouped_counts(work, name, name, of_own),
+        )
+        for name, of_own in clusters.items()
+    }
+    return differences_of_groups(counts.pop(HUMAN), counts, own, score)
 
 
 def _digest(*counts: NDArray[np.int64]) -> str:

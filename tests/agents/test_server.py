@@ -167,6 +167,16 @@ def test_what_is_not_told_apart_is_not_ranked(home: Path, server: MCPServer) -> 
     talk(server, told)
 
 
+def test_without_a_verdict_candidates_have_numbers_too(server: MCPServer, crowd: Run) -> None:
+    async def told(session: Session) -> None:
+        found = await session.ask("verdict", run=crowd.id)
+        assert found["leaders"] == []
+        assert "60 texts ([candidate 11]) cannot support a score" in found["closest"]
+        assert not any(each.name in found["closest"] for each in crowd.comparison.candidates)
+
+    talk(server, told)
+
+
 def test_a_gap_that_could_be_chance_has_no_costs(server: MCPServer) -> None:
     async def told(session: Session) -> None:
         found = await session.ask("clusters", run=RUN, candidate="close", limit=50)

@@ -33,7 +33,7 @@ def table(rng: np.random.Generator, shares: NDArray[np.float64], size: int = 50)
 def between(
     human: NDArray[np.int64], candidates: dict[str, NDArray[np.int64]], score: ScoreConfig = SCORE
 ) -> dict[tuple[str, str, str], Difference]:
-    found = differences_of_groups(human, candidates, score)
+    found = differences_of_groups(human, candidates, {name: (human, side) for name, side in candidates.items()}, score)
     return {(each.score, each.first, each.second): each for each in found}
 
 

@@ -62,7 +62,7 @@ def test_the_closest_is_named_as_in_a_verdict(two: tuple[Plan, Path, ShardedComp
     *_, found, _ = two
     said = str(closest_over_all(found))
     assert said.startswith("other is closer to the human texts than model: MAUVE")
-    assert "adjusted p = 0.001" in said
+    assert "ahead by 0.440 (" in said
     assert [row[0] for row in over_all_rows(found)[1]] == ["other", "model"]
     assert str(closest_over_all(found, ["other"])).startswith("model over all texts: MAUVE"), "what copies is left out"
     assert str(closest_over_all(found, ["other", "model"])) == ALL_COPY
