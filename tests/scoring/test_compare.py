@@ -250,9 +250,11 @@ def test_units_that_are_few_or_large_leave_the_whole_range_and_are_warned_of():
         candidates[name] = dataclasses.replace(candidates[name], prompts=prompts, ids=ids)
     result = compare(human, candidates, CONFIG, features=features)
     warnings = [warning for warning in result.warnings if "no interval" in warning]
+    leave_out = "Where texts of one prompt are independent, leave the prompts out: --prompt-field ''."
     assert warnings == [
-        "close: no interval and no test: 19 independent units on a side; an interval needs 20.",
-        "shifted: no interval and no test: one unit has 13 of 60 texts of a side; an interval needs at most a fifth.",
+        "close: no interval and no test: 19 independent units on a side; an interval needs 20. " + leave_out,
+        "shifted: no interval and no test: one unit has 13 of 60 texts of a side; an interval needs at most a fifth. "
+        + leave_out,
     ]
     for candidate in result.candidates:
         alike = result.at_size_of_halves(candidate.name)

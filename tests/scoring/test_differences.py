@@ -29,6 +29,7 @@ from mauve_core.scoring.differences import (
     deal_to_groups,
     differences_of,
     joint_differences_of,
+    pairs_of,
     slots_of,
 )
 from mauve_core.scoring.estimates import scored
@@ -152,7 +153,10 @@ def closer_by_hand(comparison: Comparison, first: str, second: str) -> dict[str,
     n, m = (comparison.candidate(name).source.n_scored for name in (first, second))
     cut = abs(n - m) > 0.01 * max(n, m)
     rng = np.random.default_rng(stream(score.seed, "differences").spawn(1)[0])
-    values: dict[str, list[list[float]]] = {name: [[0.0] * score.seeds for _ in (None, *filled)] for name in SCORES}
+    count = max(int(own.max()) for own in folds.values()) + 1
+    pairs = pairs_of(count, stream(score.seed, "differences").spawn(2)[1]).tolist()
+    gone: list[tuple[int, ...]] = [(), *((fold,) for fold in filled), *map(tuple, pairs)]
+    values: dict[str, list[list[float]]] = {name: [[0.0] * score.seeds for _ in gone] for name in SCORES}
     for sign, name in ((1, first), (-1, second)):
         parts, own = comparison.partitions("joint" if cut else "pairwise", name), generations_of(comparison, name)
         for index, part in enumerate(parts):
@@ -161,20 +165,26 @@ def closer_by_hand(comparison: Comparison, first: str, second: str) -> dict[str,
                 if cut:
                     chosen = rng.permutation(chosen)[: min(n, m)].tolist()
                 texts_that_count = {*chosen}
-                for row, fold in enumerate((None, *filled)):
-                    p = histogram(part.labels[HUMAN], part.k, [each != fold for each in folds[HUMAN]])
-                    kept = [i in texts_that_count and folds[name][i] != fold for i in range(len(own))]
+                for row, without in enumerate(gone):
+                    p = histogram(part.labels[HUMAN], part.k, [each not in without for each in folds[HUMAN]])
+                    kept = [i in texts_that_count and folds[name][i] not in without for i in range(len(own))]
                     found = score_counts(p, histogram(part.labels[name], part.k, kept), scale=score.scale)
                     for measure in SCORES:
                         values[measure][row][index] += sign * float(found[measure]) / (max(own) + 1)
     tests = {}
     for measure in SCORES:
-        whole, *left_out = [sum(row) / len(row) for row in values[measure]]
+        whole, *others = [sum(row) / len(row) for row in values[measure]]
+        left_out, g = others[: len(filled)], len(filled)
         ratios = [sum(texts) / texts[fold] for fold in filled]
         pseudo = [ratio * whole - (ratio - 1) * without for ratio, without in zip(ratios, left_out, strict=True)]
         centre = sum(value / ratio for value, ratio in zip(pseudo, ratios, strict=True))
         squares = sum((value - centre) ** 2 / (ratio - 1) for value, ratio in zip(pseudo, ratios, strict=True))
-        variance = squares / len(filled) + np.var(values[measure][0], ddof=1) / score.seeds
+        quadratic = [
+            g * whole - (g - 1) * (left_out[filled.index(one)] + left_out[filled.index(other)]) + (g - 2) * both
+            for (one, other), both in zip(pairs, others[g:], strict=True)
+        ]
+        variance = max(squares / g - float(np.var(quadratic)) / 2, squares / g / 2)
+        variance += float(np.var(values[measure][0], ddof=1)) / score.seeds
         sd, law = math.sqrt(variance), t(len(filled) - 1)
         reach, most = law.ppf((1 + score.confidence) / 2) * sd, SCORE_BOUNDS[measure][1] - SCORE_BOUNDS[measure][0]
         tests[measure] = whole, max(whole - reach, -most), min(whole + reach, most), 2 * law.sf(abs(whole) / sd)

@@ -13,7 +13,7 @@ from scipy.stats import binom, t
 from mauve_core.base.config import SCORES, ScoreConfig
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.scoring.differences import PERMUTATIONS
+from mauve_core.scoring.differences import PERMUTATIONS, pairs_of
 from mauve_core.scoring.grouped_differences import LIKE_SIZES, differences_of_groups
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
@@ -78,7 +78,13 @@ def test_a_difference_is_that_of_a_plain_loop() -> None:
             scores = [score_counts(p.sum(axis=1), side.sum(axis=1))[name] for side in (x, y)]
             (by_seed if group is None else left_out).append(scores[0] - scores[1])
         means = np.mean(left_out, axis=1)
-        variance = (GROUPS - 1) / GROUPS * ((means - means.mean()) ** 2).sum() + by_seed[0].var(ddof=1) / 2
+        over_groups = (GROUPS - 1) / GROUPS * ((means - means.mean()) ** 2).sum()
+        quadratic = []
+        for pair in pairs_of(GROUPS, stream(SCORE.seed, "differences")).tolist():
+            p, x, y = (np.delete(side, pair, axis=1).sum(axis=1) for side in (human, one, other))
+            both = (score_counts(p, x)[name] - score_counts(p, y)[name]).mean()
+            quadratic.append(GROUPS * result.difference - (GROUPS - 1) * means[pair].sum() + (GROUPS - 2) * both)
+        variance = max(over_groups - np.var(quadratic) / 2, over_groups / 2) + by_seed[0].var(ddof=1) / 2
         reach = t.ppf(0.975, GROUPS - 1) * math.sqrt(variance)
         assert (result.low, result.high) == pytest.approx((result.difference - reach, result.difference + reach))
         assert result.p_value == pytest.approx(2 * t.sf(abs(result.difference) / math.sqrt(variance), GROUPS - 1))
