@@ -5,7 +5,7 @@
 Texts and features are made up: a unit (a prompt, a document) has an effect of its own, which half of a text's features
 and words come from. Under P = Q all sides are of one source; ``opposite`` has two candidates equally far from the human
 side in different directions, ``shifted`` two that are not. Every repetition is kept in .cache/calibration, so that a
-run that was stopped goes on. 200 repetitions of all designs take about four hours on one core.
+run that was stopped goes on. 200 repetitions of all designs take about an hour on one core.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ LEVELS = {"gap": 0.01, "preflight": 0.01, "findings": 0.05}
 def rows_of(name: str, records: list[dict[str, Any]]) -> Iterator[str]:
     design, count = DESIGNS[name], len(records)
     for test in records[0]["p"]:
-        closer = test.startswith("closer")  # two copies of a text hold less than two texts
-        if not (design.is_tie and design.copies == 1 if closer else design.is_null or test == "a property"):
-            continue
+        tie, of_pair = design.is_tie if test.startswith("closer") else design.is_null, test[:4] in ("clos", "writ")
+        if not (tie and design.copies == 1 if of_pair else design.is_null or test == "a property"):
+            continue  # a candidate that has every text twice is farther, and repeats itself
         level = LEVELS.get(test.split()[0], 0.05)
         rejected = sum(record["p"][test] <= level for record in records)
         error = (level * (1 - level) / count) ** 0.5

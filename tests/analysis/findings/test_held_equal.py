@@ -10,7 +10,7 @@ from benchmarks.calibration_shares import SETTINGS, sample, truth_of
 from mauve_core.analysis.findings.held_equal import GROUPS, held_equal
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_parts, t_interval
-from mauve_core.scoring.gate import jackknife_groups
+from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.result import Partition
 
 SIDES = ("human", "m")
@@ -52,7 +52,7 @@ def test_it_is_the_jackknife_of_integrals_of_texts_counted_by_hand():
     rng = np.random.default_rng(1)
     parts = [first, partition(rng.integers(6, size=400), rng.integers(6, size=400), 6)]
     units = np.concatenate([rng.integers(90, size=400), rng.integers(30, 120, size=400)])
-    groups = jackknife_groups({"human": units[:400], "m": units[400:]}, SeedSequence(0), most=GROUPS)
+    groups = deal_to_groups({"human": units[:400], "m": units[400:]}, SeedSequence(0), most=GROUPS)
     sizes = [sum((groups[side] == group).sum() for side in SIDES) for group in range(GROUPS)]
     values = []
     for left_out in range(-1, GROUPS):
