@@ -129,15 +129,15 @@ def test_scores_have_the_digits_of_the_leaderboard(server: MCPServer, run: Run) 
         for each in found["candidates"]:
             said = said.replace(f"[candidate {each['number']}]", each["name"])
         assert said == with_plain_spaces(str(verdict(run).closest))
-        tested = await session.ask("test_candidates", run=RUN, first="shifted", second="close")
+        tested = await session.ask("test_candidates", run=RUN, first="collapsed", second="close")
         (own,) = (
-            each.seen_from("shifted")
+            each.seen_from("collapsed")
             for each in run.comparison.differences
-            if each.score == "mauve" and {each.first, each.second} == {"shifted", "close"}
+            if each.score == "mauve" and {each.first, each.second} == {"collapsed", "close"}
         )
         assert tested["difference"] == pytest.approx(own.difference, rel=1e-5)
         assert tested["told_apart"] == own.told_apart
-        assert tested["result"].startswith("[candidate 1] is closer to the human texts than [candidate 2]:")
+        assert tested["result"].startswith("[candidate 1] is closer to the human texts than [candidate 3]:")
 
     talk(server, told)
 

@@ -15,7 +15,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.resampling.permutation import draw_sides
+from mauve_core.numerics.resampling.units import draw_slots
 
 TEST_SHARE = 0.25
 FOLDS = 5
@@ -108,9 +108,7 @@ def exchange_p_value(
 ) -> float | None:
     """p-value of an accuracy above chance: how often answers are right at least as often for exchanged labels.
 
-    Of a unit with equally many texts of both sides, the two sides are swapped or not; with unequally many, its labels
-    are exchanged among its texts. Units of one side are dealt as wholes among those with as many texts. So each draw
-    has as many texts of either side as were observed and, where the sides are alike, is as likely.
+    Units are exchanged as in :func:`mauve_core.numerics.resampling.units.draw_slots`.
 
     Parameters
     ----------
@@ -122,15 +120,10 @@ def exchange_p_value(
     float in (0, 1], or None
         None if no label can change.
     """
-    human, model = (np.bincount(units, y == side)[units] for side in (0, 1))
-    one_sided = human * model == 0
-    keeps_one_label = np.where(one_sided | (human == model), 2 * units + y, 2 * units.max() + 2 + np.arange(y.size))
-    _, first, piece = np.unique(keeps_one_label, return_index=True, return_inverse=True)
-    blocks = np.where(one_sided, human + model, y.size + 1 + units)[first].astype(np.intp)
-    labels = draw_sides(y[first].astype(np.int32), blocks, PERMUTATIONS, rng)
-    if (labels == y[first]).all():
+    labels = draw_slots(y.astype(np.int32), units, 1, PERMUTATIONS, rng)
+    if (labels == y).all():
         return None
-    right = (np.concatenate([y[first][np.newaxis], labels])[:, piece] == answers).sum(axis=1)
+    right = (np.concatenate([y[np.newaxis], labels]) == answers).sum(axis=1)
     return float((right >= right[0]).mean())
 
 

@@ -155,16 +155,15 @@ class TestExchangeOfLabels:
         return exchange_p_value(*map(np.asarray, (answers, y, units)), np.random.default_rng(seed))
 
     def test_units_are_exchanged_as_plain_loops_would(self):
-        """A pair, a unit of two texts of each side, one of one and two, and one-sided units of one and of two texts."""
-        y = [0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 1, 0, 0, 1, 1]
-        units = [0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7, 7, 8, 8]
-        answers = [0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 1]
+        """A pair, a unit of two texts of each side, one of one and two, and one-sided units."""
+        y = [0, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 1]
+        units = [0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 4, 5, 6]
+        answers = [0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1]
         swapped = ([0, 1], [1, 0]), ([0, 0, 1, 1], [1, 1, 0, 0]), ([0, 1, 1], [1, 0, 1], [1, 1, 0])
         singles = set(itertools.permutations([0, 1, 0, 1]))
-        doubles = ([0, 0, 1, 1], [1, 1, 0, 0])
         accuracies = [
             sum(a == b for a, b in zip(answers, itertools.chain(*draw), strict=True))
-            for draw in itertools.product(*swapped, singles, doubles)
+            for draw in itertools.product(*swapped, singles)
         ]
         observed = sum(a == b for a, b in zip(answers, y, strict=True))
         exact = np.mean([each >= observed for each in accuracies])
@@ -183,7 +182,7 @@ class TestExchangeOfLabels:
         assert whole or np.mean(found) > 0.15
 
     def test_without_anything_to_exchange_there_is_no_p_value(self):
-        assert self.p_value([0, 1, 1], [0, 1, 1], [0, 1, 1]) is None
+        assert self.p_value([0, 1, 1], [0, 0, 0], [0, 1, 1]) is None
 
     def test_the_note_has_it(self):
         rng = np.random.default_rng(0)
