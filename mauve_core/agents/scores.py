@@ -117,7 +117,7 @@ def test_candidates(access: Access, run_id: str, first: int | str, second: int |
         tests_sentence([found], run.comparison.words),
         disagreement_sentence([found]),
         pairing_sentence(run.comparison),
-        f"Interval of the difference: {texts_interval(run.comparison.config.score.confidence)}.",
+        f"Interval of the difference: {run.comparison.config.score.confidence:.0%}, by the same jackknife.",
     )
     return Test(
         run=run.id,

@@ -15,7 +15,7 @@ from mauve_core.base.words import Words
 from mauve_core.cli.options import of_run, write, write_json
 from mauve_core.scoring.comparison_json import difference_json
 from mauve_core.scoring.result import Difference
-from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, tests_sentence, texts_interval
+from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, tests_sentence
 from mauve_core.scoring.ties import disagreement_sentence
 from mauve_core.store import Run, RunStore
 
@@ -68,7 +68,7 @@ def _test(args: argparse.Namespace) -> int:
         write("The run has one candidate, so there is no pair to test.")
         return 0
     words = run.comparison.words
-    reach = f"Interval of the difference: {texts_interval(run.comparison.config.score.confidence, words.items)}."
+    reach = f"Interval of the difference: {run.comparison.config.score.confidence:.0%}, by the same jackknife."
     told = (
         reach,
         tests_sentence(found, run.comparison.words),

@@ -142,7 +142,7 @@ def pairing_sentence(comparison: Comparison) -> str:
     if shared:
         said = f"Resampled by {(comparison.prompts_by or 'prompts').removesuffix('s')}: {shared}."
     elif several:
-        said = f"Resampled by group: {of_human:,} of {comparison.human.n:,} human texts."
+        said = f"Resampled by group: {of_human:,} groups of {comparison.human.n:,} human texts."
     else:
         said = comparison.words.said("Human texts and candidates share no prompts: texts are resampled one by one.")
     if any(np.unique(comparison.contents[name]).size < own.size for name, own in units.items() if comparison.contents):

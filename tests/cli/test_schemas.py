@@ -34,8 +34,8 @@ from tests.word_runs import encoded_run
 pytestmark = pytest.mark.integration
 
 DIGESTS = {
-    "mauve-lens/compare/1": "64f72215516cbbe3",
-    "mauve-lens/shard-merge/1": "bb85e4aeed33627b",
+    "mauve-lens/compare/1": "e17cb61103697c50",
+    "mauve-lens/shard-merge/1": "02b4bd371b9a5cc6",
     "mauve-lens/shard-run/1": "600e9b062ad8a306",
     "mauve-lens/gate/1": "aa6509e80566978e",
     "mauve-lens/measure/1": "3a1caf82fdd8a3fe",
