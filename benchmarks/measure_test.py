@@ -36,7 +36,7 @@ from mauve_core.experiments.text_measures import (
     Measurements,
     NotDefinedError,
 )
-from mauve_core.experiments.text_measures.collection import by_prompt
+from mauve_core.experiments.text_measures.collection import by_unit
 from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.differences import Measured, measure_differences
 from mauve_core.experiments.text_measures.positions import Positions
@@ -91,7 +91,7 @@ def prepared(run_id: str, scorer: str | None) -> tuple[dict[str, Collection], Kn
     run = RunStore().load(run_id)
     sides = {each.name: collection_of(run.corpora[each.name], each.name, run.features(each.name))
              for each in run.comparison.sources}  # fmt: skip
-    human, candidates = by_prompt(sides.pop(HUMAN), sides)
+    human, candidates = by_unit(sides.pop(HUMAN), sides)
     sides, encoder = {HUMAN: human, **candidates}, run.comparison.config.encoder
     return sides, Known(sides, DEFAULT_MODEL if encoder is None else encoder.model, scorer)
 

@@ -227,7 +227,8 @@ def test_records_have_every_field_of_what_they_stand_for() -> None:
     def names(kind: type) -> set[str]:
         return {field.name for field in dataclasses.fields(kind)}
 
-    assert names(serialization.ComparisonRecord) == names(Comparison)
+    of_units = {"units"}, {"groups", "contents"}  # stored together
+    assert names(serialization.ComparisonRecord) - of_units[0] == names(Comparison) - of_units[1]
     assert names(serialization.CandidateRecord) == names(Candidate)
     assert names(serialization.PartitionRecord) | {"kind", "labels"} == names(Partition)
 

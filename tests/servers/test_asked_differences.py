@@ -41,7 +41,7 @@ def planted(seed: int, n: int = N) -> Sides:
         words = text.split()
         words[1:1] = [str(rng.choice(sorted(known))) for known in TRUE.values() if rng.random() < 0.75]
         model.append(" ".join(words))
-    return Sides("zebra-9", (*texts_of(n, 2 * seed), *model), n)
+    return Sides("zebra-9", (*texts_of(n, 2 * seed), *model), n, np.arange(n + len(model)))
 
 
 def judged(stub: Stub, folder: Path, sides: Sides, seed: int = 0, **more: Any) -> list[Finding]:
@@ -70,7 +70,7 @@ def test_of_twenty_proposals_the_fifteen_false_ones_are_not_found(stub: Stub, tm
         wrong += not found.isdisjoint(FALSE)
         right += len(found & set(TRUE))
         answers = [[chance(text, each) < 0.1 + 0.6 * chance(each) for text in sides.texts] for each in FALSE]
-        untested += bool((exchange_test(answers, ~sides.of_model, np.zeros(2 * N)) <= q).any())
+        untested += bool((exchange_test(answers, ~sides.of_model, np.arange(2 * N)) <= q).any())
     most = binom.ppf(0.99, runs, q)  # were one run of 20 wrong, more would have a chance of 1%
     assert wrong <= most < untested  # as many would be if what looks like a difference were believed
     assert right > 0.9 * runs * len(TRUE)
@@ -157,7 +157,7 @@ def test_what_a_text_says_changes_its_own_answers_alone(stub: Stub, tmp_path: Pa
     sides = planted(1)
     plain = statements(stub, tmp_path / "plain", sides)
     texts = [f"{text} {order}" if index == 7 else text for index, text in enumerate(sides.texts)]
-    told = statements(stub, tmp_path / "told", Sides("zebra-9", tuple(texts), N))
+    told = statements(stub, tmp_path / "told", Sides("zebra-9", tuple(texts), N, np.arange(len(texts))))
     assert set(plain) == set(told) == set(PROPOSED)
     assert all(has[7] for has in told.values())
     assert not all(has[7] for has in plain.values())
