@@ -62,7 +62,8 @@ def test_candidates_may_share_different_numbers() -> None:
     assert pairing_sentence(fewer).startswith("Resampled by prompt: 1 to 3 prompts shared")
     assert [fewer.shared_prompts(name) for name in (FIRST, SECOND)] == [3, 1]
     alone = {**prompts, HUMAN: np.arange(100, 107, dtype=np.int32)}
-    assert pairing_sentence(dataclasses.replace(comparison, prompts=alone)) == "Resampled by group: 7 groups of 7 human texts."
+    said = pairing_sentence(dataclasses.replace(comparison, prompts=alone))
+    assert said == "Resampled by group: 7 groups of 7 human texts."
     assert "texts drawn with replacement" in methods_paragraph(dataclasses.replace(comparison, prompts=alone))
 
 
