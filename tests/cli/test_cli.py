@@ -334,6 +334,7 @@ def test_listing_runs_in_a_process_of_its_own_is_quick_to_import() -> None:
 
 @pytest.mark.slow
 def test_exit_codes_of_the_process(study: Path) -> None:
+    write_study(study, 100)
     assert run_process("nonsense").returncode == 2
     done = run_process(*compare_arguments(study), "--json", "--quiet", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
