@@ -183,10 +183,12 @@ class Run(RunViews):
         InputError
             The comparison has no such source.
         StorageError
-            The stored array is damaged, or another than was stored with the run.
+            The stored array is damaged, another than was stored with the run, or gone with it.
         """
         path = self.path / f"features-{self.index_of(source)}.npy"
         if not path.exists():
+            if not self.path.is_dir():
+                raise StorageError(f"Run {self.id} was deleted or replaced as it was read", todo="Open it again")
             return None
         with damaged(self.id, path.name):
             array: NDArray[np.floating] = load_array(path, mapped=True)
