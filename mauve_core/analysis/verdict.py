@@ -147,8 +147,7 @@ def verdict_of(
     copying = {row.candidate: row.sentence() for row in checked.copying if row.candidate not in unsupported}
     ranked = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
     why_not = _joined(unsupported.values())
-    if HUMAN in unsupported or not ranked:
-        assert why_not is not None  # noqa: S101 (there is a candidate)
+    if why_not is not None and (HUMAN in unsupported or not ranked):
         return Verdict(_subject(comparison).said_of(words), None, (), why_not.said_of(words), None, None, ())
     ordered = [each for each in ranked if each.name not in copying]
     leader, *others = ordered or ranked[:1]
