@@ -22,7 +22,6 @@ from mauve_core.numerics.resampling.units import (
     each_alone,
     exchange_rate,
     expected_share,
-    folds,
     generation_units,
     share_to_first,
     too_few,
@@ -273,16 +272,6 @@ def test_too_few_units_or_a_unit_of_too_many_texts():
     large = np.concatenate([np.arange(1, 29), np.zeros(7, int)])
     assert too_few(large, enough) == ""  # a fifth
     assert too_few(enough, [*large, 0]).startswith("one unit has 8 of 36 texts of a side")
-
-
-@given(CODES, st.integers(1, 9), st.integers(0, 100))
-def test_folds_have_whole_units_and_about_equally_many(units, count, seed):
-    found, units = folds(units, count, seed), np.array(units)
-    fold_of = [set(found[units == unit]) for unit in np.unique(units)]
-    assert all(len(each) == 1 for each in fold_of)
-    sizes = np.bincount([each.pop() for each in fold_of])
-    assert sizes.size == min(count, len(fold_of))
-    assert sizes.max() - sizes.min() <= 1
 
 
 class TestExchangeRate:

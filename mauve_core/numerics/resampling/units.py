@@ -208,14 +208,6 @@ def too_few(*sides: ArrayLike) -> str:
     return ""
 
 
-def folds(units: ArrayLike, count: int, seed: int | np.random.SeedSequence) -> _Codes:
-    """Deal whole units at random to at most ``count`` folds of about equally many units: (n,) fold of each text."""
-    codes = by_appearance(units)
-    total = int(codes.max()) + 1
-    dealt = np.random.default_rng(seed).permutation(np.arange(total) % min(count, total))
-    return np.asarray(dealt[codes], dtype=np.int64)
-
-
 class Draws:
     """Resamples of two sides whose random numbers serve every exchange rate.
 
