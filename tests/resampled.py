@@ -20,8 +20,9 @@ def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> d
         texts = [np.stack([part.counts(side) for part in parts]) for side in (HUMAN, name)]
         sides, resamples = two_sides(comparison, kind, name), comparison.config.score.bootstrap
         draws = Draws(sides.units, resamples, np.random.default_rng(sides.seed))
-        drawn = [counted(parts, name, weights) for weights in draws.weights(sides.exchange_rate(resamples))]
-        found[name] = CountSamples(*texts, *drawn)
+        rate = sides.exchange_rate(resamples)
+        drawn = [counted(parts, name, weights) for weights in draws.weights(rate)]
+        found[name] = CountSamples(*texts, *drawn, rate)
     return found
 
 

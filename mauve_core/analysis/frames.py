@@ -40,6 +40,7 @@ PAIRS = (
     "high",
     "p_value",
     "p_adjusted",
+    "detectable",
     "told_apart",
     "paired",
     "n",
@@ -87,7 +88,8 @@ def pairs(run: Run) -> pd.DataFrame:
     -------
     DataFrame
         first, second, score, difference (first minus second), low, high, p_value, p_adjusted (Holm, over the pairs),
-        told_apart, paired (whether texts were exchanged within prompts), n (prompts or texts exchanged).
+        detectable (true difference found with probability .8), told_apart, paired (whether the two have units in
+        common), n (units in common, or, without any, of both).
     """
     return pairs_of_comparison(run.comparison)
 

@@ -22,6 +22,7 @@ from mauve_core.base.validation import Count, NotNegative
 from mauve_core.numerics.divergences.count_pairs import count_pairs
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
+from mauve_core.numerics.resampling.detectable import detectable_divergence
 from mauve_core.numerics.resampling.permutation import Statistic, permutation_test
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.streams import stream
@@ -51,12 +52,16 @@ class GapTest:
         0 if units support no test.
     why : str
         Why they do not; empty if they do.
+    detectable : float
+        How far above chance the frontier integral must truly lie (its bias-reduced value) for the test to reach
+        ``LEVEL`` with probability .8; nan if units support no test.
     """
 
     observed: NotNegative
     reached: Count
     draws: Count
     why: str = ""
+    detectable: float = math.nan
 
     @property
     def p_value(self) -> float:
@@ -125,7 +130,8 @@ def gap_test_of(
     n, m = (partitions[0].labels[name].size for name in (reference, candidate))
     statistic = mean_integral(partitions, candidate, reference)
     found = permutation_test(statistic, n, m, permutations=draws, seed=seed, units=units)
-    return GapTest(found.statistic, round(found.p_value * (1 + draws)) - 1, draws)
+    least = detectable_divergence(found.null, LEVEL)
+    return GapTest(found.statistic, round(found.p_value * (1 + draws)) - 1, draws, detectable=least)
 
 
 def mean_integral(partitions: Sequence[Partition], candidate: str, reference: str = HUMAN) -> Statistic:

@@ -47,7 +47,7 @@ from mauve_core.store import Run
 from mauve_core.store.placing import locked
 
 DERIVED = "derived"
-FORMAT = 1
+FORMAT = 2
 """Version of the files; other versions are computed again."""
 
 ABOUT = "about"
@@ -379,7 +379,7 @@ def cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) 
 
 
 def _arrays_of_basis(basis: ScoreBasis) -> _Arrays:
-    arrays: _Arrays = {}
+    arrays: _Arrays = {"rate": np.array(basis.rate)}
     for name, pair in (("plain", basis.plain), ("star", basis.star)):
         for which, frontier in zip(("own", "resampled"), pair, strict=True):
             arrays |= {f"{name}-{which}-1": frontier.type_1, f"{name}-{which}-2": frontier.type_2}
@@ -393,7 +393,7 @@ def _basis(arrays: Mapping[str, NDArray[Any]], index: int, generations: int) -> 
         return Frontier(REFERENCE_WEIGHTS, arrays[f"{index}-{name}-1"], arrays[f"{index}-{name}-2"])
 
     def spread(name: str) -> Spread:
-        return Spread(arrays[f"{index}-{name}-own"], arrays[f"{index}-{name}-resampled"], generations)
+        return Spread(arrays[f"{index}-{name}-own"], arrays[f"{index}-{name}-resampled"])
 
     return ScoreBasis(
         plain=(frontier("plain-own"), frontier("plain-resampled")),
@@ -401,4 +401,5 @@ def _basis(arrays: Mapping[str, NDArray[Any]], index: int, generations: int) -> 
         frontier_integral=spread("integral"),
         mid=spread("mid"),
         generations=generations,
+        rate=float(arrays[f"{index}-rate"]),
     )

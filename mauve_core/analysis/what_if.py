@@ -163,7 +163,9 @@ def prepare(
     observed = [counts[source].astype(np.int64) for source in (HUMAN, candidate)]
     if basis is None or basis.generations > 1:  # a what-if weighs the texts of all generations together
         basis = basis_of_sides(two_sides(comparison, kind, candidate), comparison.config.score, smoothing)
-    drawn_basis = basis_of(CountSamples(*two_sides(comparison, kind, candidate).counts(), *observed), smoothing)
+    drawn_basis = basis_of(
+        CountSamples(*two_sides(comparison, kind, candidate).counts(), observed[0], observed[1]), smoothing
+    )
     pairs = count_pairs(observed[0], observed[1])
     wanted = {ADDED_COUNT[STAR_SMOOTHING]} | (set() if added is None else {added})
     sums = {each: shifted_sums(pairs, each) for each in wanted}

@@ -15,7 +15,7 @@ from mauve_core.base.words import Words
 from mauve_core.cli.options import of_run, write, write_json
 from mauve_core.scoring.comparison_json import difference_json
 from mauve_core.scoring.result import Difference
-from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, tests_sentence
+from mauve_core.scoring.tables import DETECTABLE, TITLES, aligned, pairing_sentence, tests_sentence
 from mauve_core.scoring.ties import disagreement_sentence
 from mauve_core.store import Run, RunStore
 
@@ -72,6 +72,7 @@ def _test(args: argparse.Namespace) -> int:
     told = (
         reach,
         tests_sentence(found, run.comparison.words),
+        DETECTABLE,
         words.said(disagreement_sentence(found), [each.name for each in run.comparison.candidates]),
         pairing_sentence(run.comparison),
     )
@@ -84,7 +85,7 @@ def _table(found: list[Difference], words: Words) -> str:
     from mauve_core.figures.differences import exchanged_label
 
     title = TITLES[found[0].score]
-    rows = [["a", "b", f"{title}: a − b", "interval", "p", "p adjusted", "told apart", "n"]]
+    rows = [["a", "b", f"{title}: a − b", "interval", "p", "p adjusted", "told apart", "detectable", "n"]]
     for each in found:
         rows.append(
             [
@@ -95,6 +96,7 @@ def _table(found: list[Difference], words: Words) -> str:
                 significant(each.p_value),
                 significant(each.p_adjusted),
                 "yes" if each.told_apart else "no",
+                NONE if each.detectable is None else significant(each.detectable),
                 exchanged_label(each, words),
             ]
         )
@@ -127,6 +129,7 @@ def _test_measure(run: Run, args: argparse.Namespace) -> int:
         write("Fewer than two candidates have the measure, so there is no pair to test.")
         return 0
     lines = [run.comparison.words.said(measure_tests_sentence([each for tests in found for each in tests]))]
+    lines.append(DETECTABLE)
     if args.a is None and (measured := stored_measurements(run)) is not None:
         order = [candidate.name for candidate in run.comparison.candidates]
         lines.append(closest_sentence(measured, args.measure, order, words=run.comparison.words))
@@ -163,7 +166,7 @@ def _measure_table(tests: list[MeasureDifference], words: Words) -> str:
     from mauve_core.experiments.text_measures.ranking import test_decimals
 
     title, decimals = measure_title(tests[0].measure), test_decimals(tests)
-    rows = [["a", "b", "a \u2212 b", "interval", "p (Holm)", "apart"]]
+    rows = [["a", "b", "a \u2212 b", "interval", "p (Holm)", "apart", "detectable"]]
     rows += [[printable(each.first), printable(each.second), *_cells(each, decimals)] for each in tests]
     sizes = sorted({each.n for each in tests})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
@@ -175,6 +178,6 @@ def _measure_table(tests: list[MeasureDifference], words: Words) -> str:
 def _cells(test: MeasureDifference, decimals: int) -> list[str]:
     value = written(test.difference, decimals)
     if test.low is None or test.high is None or test.p_adjusted is None:
-        return [value, NONE, NONE, "no"]
-    p_value = significant(test.p_adjusted)
-    return [value, interval(test.low, test.high, decimals), p_value, "yes" if test.told_apart else "no"]
+        return [value, NONE, NONE, "no", NONE]
+    p_value, least = significant(test.p_adjusted), NONE if test.detectable is None else significant(test.detectable)
+    return [value, interval(test.low, test.high, decimals), p_value, "yes" if test.told_apart else "no", least]

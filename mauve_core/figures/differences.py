@@ -114,7 +114,7 @@ def differences_frame(comparison: Comparison) -> pd.DataFrame:
     DataFrame
         score, candidate, other (the candidate placed below it), difference, low, high, confidence, p, p_adjusted,
         p_alike, told_apart, paired (whether the two have units in common), n (units in common, or, without any, of
-        both).
+        both), detectable (difference found with probability .8).
     """
     rows = [
         (
@@ -131,12 +131,13 @@ def differences_frame(comparison: Comparison) -> pd.DataFrame:
             each.told_apart,
             each.paired,
             each.n,
+            each.detectable,
         )
         for score in SCORES
         for each in ranked_pairs(comparison, score)
     ]
     columns = ["score", "candidate", "other", "difference", "low", "high", "confidence"]
-    columns += ["p", "p_adjusted", "p_alike", "told_apart", "paired", "n"]
+    columns += ["p", "p_adjusted", "p_alike", "told_apart", "paired", "n", "detectable"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -145,11 +146,13 @@ def measure_differences_frame(measurements: Measurements) -> pd.DataFrame:
     columns = ["measure", "of", "first", "second", "difference", "low", "high", "p_value", "p_adjusted"]
     rows = [
         {**{name: getattr(each, name) for name in columns}, "confidence": CONFIDENCE, "told_apart": each.told_apart}
-        | {"paired": each.paired, "n": each.n}
+        | {name: getattr(each, name) for name in ("paired", "n", "detectable")}
         for each in measurements.differences
     ]
     names = {"first": "candidate", "second": "other", "p_value": "p"}
-    return pd.DataFrame(rows, columns=[*columns, "confidence", "told_apart", "paired", "n"]).rename(columns=names)
+    return pd.DataFrame(rows, columns=[*columns, "confidence", "told_apart", "paired", "n", "detectable"]).rename(
+        columns=names
+    )
 
 
 def exchanged_label(difference: Tested, words: Words = TEXTS) -> str:

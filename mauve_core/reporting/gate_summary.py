@@ -65,7 +65,7 @@ def to_json(result: GateResult) -> dict[str, Any]:
     """All of the result as plain JSON values, with the verdicts, the sentence and the rule."""
     values = dataclass_to_json(result)
     for entry, test in zip(values["tests"], result.tests, strict=True):
-        entry["verdict"] = test.verdict
+        entry |= {"verdict": test.verdict, "detectable": test.detectable}
     return {"verdict": result.verdict, "sentence": sentence(result), "rule": RULE, **values}
 
 

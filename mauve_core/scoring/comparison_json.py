@@ -10,6 +10,7 @@ from mauve_core.base.config import SCORE_BOUNDS, SCORES, CompareConfig
 from mauve_core.base.validation import Count, Joined, NotNegative, PValue, Ranged, Within
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.corpus.pairing import MatchedBy
+from mauve_core.scoring.reduced_integral import Reduced, floor, reduced_integral
 from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeForLike, Source
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import standings
@@ -81,6 +82,22 @@ class _SizesJson(TypedDict):
     k: Count
 
 
+class ReducedJson(TypedDict):
+    """The frontier integral less its bias.
+
+    Attributes
+    ----------
+    value : float
+        The estimate; negative where the sides are more alike than two samples of one source are on average.
+    low, high : float
+        Ends of its interval.
+    """
+
+    value: Apart
+    low: Apart
+    high: Apart
+
+
 SizedJson: TypeAlias = Annotated[dict[str, Any], Joined(ScoresJson, _SizesJson)]
 
 
@@ -134,6 +151,10 @@ class _PlacedJson(TypedDict):
         From 1, by MAUVE; candidates that no test tells apart from the first of their group share its rank.
     letters : str
         Two candidates share a letter exactly if they are not told apart; empty for one candidate.
+    bias_reduced : ReducedJson or None
+        The frontier integral without most of the bias of finite samples; None where there is no interval.
+    floor : float
+        Mean frontier integral of two samples of one source at this n and k, of independent texts.
     like_for_like : SizedJson or None
         Its scores at the size of ``halves``; None if there are none.
     """
@@ -141,6 +162,8 @@ class _PlacedJson(TypedDict):
     k: Count
     rank: Annotated[int, Within(1)]
     letters: str
+    bias_reduced: ReducedJson | None
+    floor: NotNegative
     like_for_like: SizedJson | None
 
 
@@ -172,6 +195,9 @@ class DifferenceJson(TypedDict):
         Whether the two have units in common, such as prompts.
     n : int
         Number of units in common, or, without any, of both.
+    detectable : float or None
+        True difference that the test finds with probability .8 at the strictest level of Holm's method, in the unit of
+        the score; None if nothing was tested. Four times as many texts halve it.
     """
 
     score: ScoreName
@@ -186,6 +212,7 @@ class DifferenceJson(TypedDict):
     told_apart: bool
     paired: bool
     n: Count
+    detectable: NotNegative | None
 
 
 class PairingJson(TypedDict):
@@ -254,6 +281,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
                 "rank": places[candidate.name].rank,
                 "letters": places[candidate.name].letters,
                 **scores_json(candidate.scores),
+                "bias_reduced": _reduced_json(reduced_integral(comparison, candidate.name)),
+                "floor": floor(comparison, candidate),
                 "like_for_like": _like_for_like_json(comparison.at_size_of_halves(candidate.name)),
             }
             for candidate in comparison.candidates
@@ -264,6 +293,10 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         "pairing": _pairing_json(comparison),
         "environment": dict(comparison.environment),
     }
+
+
+def _reduced_json(found: Reduced | None) -> dict[str, float] | None:
+    return None if found is None else found._asdict()
 
 
 def _pairing_json(comparison: Comparison) -> dict[str, Any] | None:
@@ -288,6 +321,7 @@ def difference_json(difference: Difference) -> dict[str, Any]:
         "told_apart": difference.told_apart,
         "paired": difference.paired,
         "n": difference.n,
+        "detectable": difference.detectable,
     }
 
 

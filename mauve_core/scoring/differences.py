@@ -35,13 +35,14 @@ from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS
 from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.detectable import detectable
 from mauve_core.numerics.resampling.jackknife import jackknife_parts, t_interval
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.resampling.permutation import counts_by_side, sequential_p_value
 from mauve_core.numerics.resampling.units import draw_slots, too_few
 from mauve_core.scoring.estimates import Spread, basis_of, spreads_of
 from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
-from mauve_core.scoring.result import Comparison, Difference, Partition
+from mauve_core.scoring.result import SIGNIFICANT, Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
 
 FOLDS = 50
@@ -116,7 +117,7 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
             name: left_out_scores(
                 comparison.partitions("pairwise", name),
                 folds,
-                _generations(comparison, name)[0],
+                generation_codes(comparison, name)[0],
                 name,
                 score.scale,
                 together,
@@ -126,10 +127,11 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
         return _LeftOut(folds, together, scores)
 
     of_all = left_out(*usable)
+    of_pairs = {pair: (of_all or left_out(*pair)) if {*pair} <= {*usable} else None for pair in pairs}
+    tests = sum(known is not None for known in of_pairs.values())
     done, found = counted(progress, "testing differences", len(pairs)), list[Difference]()
-    for first, second in pairs:
+    for (first, second), known in of_pairs.items():
         paired, n = shared_units(comparison, first, second)
-        known = (of_all or left_out(first, second)) if {first, second} <= set(usable) else None
         if known is None:
             found += [_untested(name, comparison, first, second, paired, n) for name in SCORES]
             done()
@@ -141,8 +143,8 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
         alike = _write_alike(comparison, first, second, device)
         for name in SCORES:
             values = both[0][name] - both[1][name]
-            test = closer(values, np.asarray(sizes), known.together, score.confidence, SCORE_BOUNDS[name])
-            found.append(Difference(name, first, second, *test, test[-1], alike[name], paired, n))
+            test = closer(values, np.asarray(sizes), known.together, score.confidence, SCORE_BOUNDS[name], tests)
+            found.append(Difference(name, first, second, *test[:4], test[3], alike[name], paired, n, test[4]))
         done()
     return adjusted(found)
 
@@ -153,8 +155,9 @@ def closer(
     together: NDArray[np.intp],
     confidence: float,
     bounds: tuple[float, float],
-) -> tuple[float, float, float, float]:
-    """Difference of two scores, its interval and the p-value of no difference.
+    tests: int,
+) -> tuple[float, float, float, float, float]:
+    """Difference of two scores, its interval, the p-value of no difference, and the difference that is detectable.
 
     Parameters
     ----------
@@ -166,6 +169,8 @@ def closer(
     confidence : float in (0, 1)
     bounds : (float, float)
         Range of the scores.
+    tests : int
+        Differences that share the level.
     """
     means, by_seed, groups = values.mean(axis=1), values[0], sizes.size
     filled, without = sizes > 0, means[1 : 1 + groups]
@@ -181,7 +186,8 @@ def closer(
     low, high = t_interval(difference, sd, count, confidence, bounds=(-most, most))
     # Of two copies of one file, leaving out any group changes nothing.
     p = float(difference == 0) if sd == 0 else 2 * float(stdtr(count - 1, -abs(difference) / sd))
-    return difference, low, high, max(p, float(np.finfo(np.float64).tiny))
+    least = detectable(sd, SIGNIFICANT, tests=tests)
+    return difference, low, high, max(p, float(np.finfo(np.float64).tiny)), least
 
 
 def _untested(name: str, comparison: Comparison, first: str, second: str, paired: bool, n: int) -> Difference:
@@ -332,7 +338,7 @@ def _at_equal_size(
     rng = np.random.default_rng(stream(comparison.config.score.seed, "differences").spawn(1)[0])
     found = []
     for name in (first, second):
-        generations, _ = _generations(comparison, name)
+        generations, _ = generation_codes(comparison, name)
         rows = [np.concatenate([rng.permutation(own)[:n] for own in comparison.generation_rows(name)]) for _ in joint]
         found.append(left_out_scores(joint, known.folds, generations, name, scale, known.together, rows))
     return found[0], found[1]
@@ -380,12 +386,12 @@ class Slots:
 
 def slots_of(comparison: Comparison, first: str, second: str) -> Slots:
     """Return the slots of two candidates of a comparison."""
-    one, ones = _generations(comparison, first)
-    other, others = _generations(comparison, second)
+    one, ones = generation_codes(comparison, first)
+    other, others = generation_codes(comparison, second)
     return Slots(first, second, ones, others, np.concatenate([one, ones + other]).astype(np.int32))
 
 
-def _generations(comparison: Comparison, name: str) -> tuple[NDArray[np.int32], int]:
+def generation_codes(comparison: Comparison, name: str) -> tuple[NDArray[np.int32], int]:
     """Return the generation of each text, and how many there are."""
     own = comparison.generations.get(name)
     if own is None:
@@ -467,9 +473,13 @@ def sequential_null(
 
 
 def adjusted(found: Sequence[Difference]) -> tuple[Difference, ...]:
-    """Set the p-values of all pairs under each score to those by Holm's method."""
+    """Set the p-values of all pairs that are tested under each score to those by Holm's method."""
+    tested = [each for each in found if each.detectable is not None]
     by_score = {
-        name: iter(holm([each.p_value for each in found if each.score == name]))
-        for name in {each.score for each in found}
+        name: iter(holm([each.p_value for each in tested if each.score == name]))
+        for name in {each.score for each in tested}
     }
-    return tuple(dataclasses.replace(each, p_adjusted=float(next(by_score[each.score]))) for each in found)
+    return tuple(
+        each if each.detectable is None else dataclasses.replace(each, p_adjusted=float(next(by_score[each.score])))
+        for each in found
+    )

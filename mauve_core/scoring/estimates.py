@@ -88,8 +88,9 @@ def _by_split(counts: Sequence[CountSamples]) -> CountSamples:
     """Put histograms of one seed each side by side, as those of several seeds."""
     if len(counts) == 1:
         return counts[0]
-    names = [field.name for field in dataclasses.fields(CountSamples)]
-    return CountSamples(*(np.concatenate([getattr(each, name) for each in counts], axis=-2) for name in names))
+    names = ("p", "q", "p_resampled", "q_resampled")
+    p, q, *drawn = (np.concatenate([getattr(each, name) for each in counts], axis=-2) for name in names)
+    return CountSamples(p, q, drawn[0], drawn[1])
 
 
 def resamples(comparison: Comparison, candidate: str) -> dict[str, NDArray[np.int32]]:
@@ -114,12 +115,14 @@ def resamples(comparison: Comparison, candidate: str) -> dict[str, NDArray[np.in
 class Spread:
     """A quantity of one candidate: ``values`` (seeds,) of the texts, ``resampled`` (B, seeds) of their resamples.
 
-    With several generations, the seeds of the first come first, then those of the second, and so on.
+    With several generations, the seeds of the first come first, then those of the second, and so on. ``rate`` is the
+    exchange rate of the resamples.
     """
 
     values: NDArray[np.float64]
     resampled: NDArray[np.float64]
     generations: int = 1
+    rate: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ class ScoreBasis:
     frontier_integral, mid : Spread
     generations : int
         Their number; the seeds of all are in a row, as in :class:`Spread`.
+    rate : float
+        The exchange rate of the resamples, on average over generations.
     """
 
     plain: tuple[Frontier, Frontier]
@@ -140,6 +145,7 @@ class ScoreBasis:
     frontier_integral: Spread
     mid: Spread
     generations: int = 1
+    rate: float = 1.0
 
 
 def score_basis(
@@ -186,9 +192,11 @@ def basis_of_generations(generations: Sequence[TwoSides], score: ScoreConfig, sm
     def spread(name: str) -> Spread:
         parts = [getattr(each, name) for each in found]
         values = np.concatenate([part.values for part in parts])
-        return Spread(values, np.concatenate([part.resampled for part in parts], axis=1), len(found))
+        return Spread(values, np.concatenate([part.resampled for part in parts], axis=1))
 
-    return ScoreBasis(frontiers("plain"), frontiers("star"), spread("frontier_integral"), spread("mid"), len(found))
+    rate = float(np.mean([each.rate for each in found]))
+    integral, mid = spread("frontier_integral"), spread("mid")
+    return ScoreBasis(frontiers("plain"), frontiers("star"), integral, mid, len(found), rate)
 
 
 def basis_of_sides(sides: TwoSides, score: ScoreConfig, smoothing: str) -> ScoreBasis:
@@ -215,7 +223,8 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
 
     star = frontiers(lambda basis: basis.star)
     plain = star if first.plain[1] is first.star[1] else frontiers(lambda basis: basis.plain)
-    return ScoreBasis(plain, star, spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid))
+    integral, mid = spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid)
+    return ScoreBasis(plain, star, integral, mid, rate=first.rate)
 
 
 def scored(
@@ -315,6 +324,7 @@ def basis_of(counts: CountSamples, smoothing: str) -> ScoreBasis:
         star=(star[0].frontier, star[1].frontier),
         frontier_integral=Spread(plain[0].integral, plain[1].integral),
         mid=Spread(plain[0].mid, plain[1].mid),
+        rate=counts.rate,
     )
 
 
@@ -367,12 +377,14 @@ def _about_their_means(resampled: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
     """Return every score of one candidate under each seed, for the texts and for their resamples."""
-    return {
-        "mauve": Spread(_areas(basis.plain[0], scale), _areas(basis.plain[1], scale), basis.generations),
-        "mauve_star": Spread(_areas(basis.star[0], scale), _areas(basis.star[1], scale), basis.generations),
+    found = {
+        "mauve": Spread(_areas(basis.plain[0], scale), _areas(basis.plain[1], scale)),
+        "mauve_star": Spread(_areas(basis.star[0], scale), _areas(basis.star[1], scale)),
         "frontier_integral": basis.frontier_integral,
         "mid": basis.mid,
     }
+    several, rate = basis.generations, basis.rate
+    return {name: dataclasses.replace(each, generations=several, rate=rate) for name, each in found.items()}
 
 
 def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
@@ -386,14 +398,21 @@ def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
 def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) -> Estimate:
     """Return mean and standard deviation over seeds, and the interval from the resamples, centered on the mean.
 
+    Resamples keep the partitions, so the variance of the mean over seeds is added, as far as texts are not exchanged:
+    where all are, resampled texts fall into the clusters of their copies, and the interval is wide enough.
+
     Of several generations, the score under a seed is their mean, and so is that of a resample, which draws the same
     prompts for all of them.
     """
     mean = float(spread.values.mean())
-    low, high = centred_interval(mean, spread.resampled.mean(axis=1), confidence, bounds=bounds)
     values, generations = spread.values, None
     if spread.generations > 1:
         table = spread.values.reshape(spread.generations, -1)
         values, generations = table.mean(axis=0), tuple(table.mean(axis=1).tolist())
     sd = float(values.std(ddof=1)) if len(values) > 1 else None
+    drawn = spread.resampled.mean(axis=1)
+    over_texts, over_seeds = float(drawn.var(ddof=1)), ((1 - spread.rate) * (sd or 0.0)) ** 2 / len(values)
+    if over_texts > 0:
+        drawn = drawn.mean() + (drawn - drawn.mean()) * (1 + over_seeds / over_texts) ** 0.5
+    low, high = centred_interval(mean, drawn, confidence, bounds=bounds)
     return Estimate(mean, sd, low, high, tuple(float(value) for value in values), generations)

@@ -23,14 +23,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS
 from mauve_core.base.errors import InputError
+from mauve_core.numerics.resampling.detectable import detectable
 from mauve_core.numerics.resampling.jackknife import jackknife_parts
 from mauve_core.scoring.differences import left_out_scores
 from mauve_core.scoring.gate_rule import (
-    POWER,
     SMALLEST_EFFECTS,
     GateRule,
     GateTest,
@@ -193,10 +193,10 @@ def _p_value(beyond: float, sd: float, degrees: int) -> float:
 
 
 def enough_texts(n: int, difference: float, sd: float, margin: float, smallest_effect: float, level: float) -> int:
-    """About how many texts a side give a verdict with a probability of at least :data:`POWER` if D is as estimated.
+    """About how many texts a side give a verdict with a probability of at least .8 if D is as estimated.
 
     The standard deviation shrinks by the root of n. Either verdict will do: a fail needs the margin to be that much
     below D, a pass needs the margin plus the smallest effect to be that much above.
     """
     away = max(difference - margin, margin + smallest_effect - difference)
-    return math.ceil(n * (float(ndtri(1 - level) + ndtri(POWER)) * sd / away) ** 2)
+    return math.ceil(n * (detectable(sd, level, sides=1) / away) ** 2)

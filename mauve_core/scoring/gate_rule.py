@@ -10,14 +10,12 @@ from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import check_fields
 from mauve_core.base.validation import Count, Holds, NotNegative, Share, Within
+from mauve_core.numerics.resampling.detectable import detectable
 
 Verdict = Literal["pass", "fail", "undecided"]
 
 MEASURE = "frontier_integral"
 """The default: its difference of two samples is nearly that of their sources (``tests/scoring/test_gate.py``)."""
-
-POWER = 0.8
-"""Probability of a verdict, if the difference is as estimated, at the number of texts that a gate names."""
 
 RULE = (
     "The gate fails if the difference, candidate minus baseline, exceeds the margin at level alpha: its lower "
@@ -77,7 +75,7 @@ class GateTest:
     groups : int
         Groups of the jackknife.
     enough : int or None
-        About how many texts a side would decide with probability :data:`POWER`, if D is as estimated; None if decided.
+        About how many texts a side would decide with probability .8, if D is as estimated; None if decided.
     """
 
     measure: str
@@ -94,6 +92,11 @@ class GateTest:
     n: Count
     groups: Count
     enough: Count | None
+
+    @property
+    def detectable(self) -> float:
+        """True difference beyond the margin that fails with probability .8."""
+        return detectable(self.sd, self.alpha, sides=1)
 
     @property
     def verdict(self) -> Verdict:

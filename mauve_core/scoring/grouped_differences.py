@@ -74,9 +74,10 @@ def differences_of_groups(
         for name in SCORES:
             alike = sequential_p_value(null[name], float(observed[name][0]), STOP)
             values_of_pair = values[first][name] - values[second][name]
-            test = closer(values_of_pair, of_groups, together, score.confidence, SCORE_BOUNDS[name])
+            bounds = SCORE_BOUNDS[name]
+            test = closer(values_of_pair, of_groups, together, score.confidence, bounds, len(pairs))
             paired = bool((sizes[0] == sizes[1]).all())
-            found.append(Difference(name, first, second, *test, test[-1], alike, paired, groups))
+            found.append(Difference(name, first, second, *test[:4], test[3], alike, paired, groups, test[4]))
     return adjusted(found)
 
 

@@ -79,12 +79,13 @@ def _spread(
     sides: TwoSides, comparison: Comparison, function: Divergence, smoothing: str, bounds: tuple[float, float]
 ) -> Spread:
     values: NDArray[np.float64] | None = None
-    resampled = []
+    resampled, rate = [], 1.0
     for block in count_blocks(sides, comparison.config.score):
         if values is None:
             values = _applied(function, block.p, block.q, smoothing, bounds)
         resampled.append(_applied(function, block.p_resampled, block.q_resampled, smoothing, bounds))
-    return Spread(np.empty(0) if values is None else values, np.concatenate(resampled))
+        rate = block.rate
+    return Spread(np.empty(0) if values is None else values, np.concatenate(resampled), rate=rate)
 
 
 def _applied(
@@ -131,4 +132,5 @@ def _side_by_side(spreads: Sequence[Spread]) -> Spread:
     if len(spreads) == 1:
         return spreads[0]
     values = np.concatenate([each.values for each in spreads])
-    return Spread(values, np.concatenate([each.resampled for each in spreads], axis=1), len(spreads))
+    rate = float(np.mean([each.rate for each in spreads]))
+    return Spread(values, np.concatenate([each.resampled for each in spreads], axis=1), len(spreads), rate)

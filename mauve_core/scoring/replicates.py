@@ -31,12 +31,15 @@ class CountSamples:
         Human and candidate counts under each k-means seed.
     p_resampled, q_resampled : (B, seeds, k) int64 arrays
         The same for each resample of the texts; all seeds share the resamples.
+    rate : float
+        The exchange rate of the resamples.
     """
 
     p: NDArray[np.int64]
     q: NDArray[np.int64]
     p_resampled: NDArray[np.int64]
     q_resampled: NDArray[np.int64]
+    rate: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -108,4 +111,4 @@ def count_blocks(sides: TwoSides, score: ScoreConfig) -> Iterator[CountSamples]:
     numbers = 2 if sides.units.even else PAIR_NUMBERS
     most = max(1, COUNT_BYTES // (8 * numbers * p.size))
     for draws in sides.draws(score.bootstrap, most):
-        yield CountSamples(p, q, *sides.resampled(draws, rate))
+        yield CountSamples(p, q, *sides.resampled(draws, rate), rate)

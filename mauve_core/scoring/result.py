@@ -211,6 +211,9 @@ class Difference:
         Whether the two have units in common, such as prompts.
     n : int
         Units in common, or, without any, of both.
+    detectable : float or None
+        True difference that the test finds with probability .8, if the corrected level is the strictest of Holm's; None
+        if nothing was tested.
     """
 
     score: str
@@ -224,6 +227,7 @@ class Difference:
     p_alike: PValue
     paired: bool
     n: Annotated[int, Within(1, 2**53)]
+    detectable: NotNegative | None = None
 
     @property
     def told_apart(self) -> bool:

@@ -29,6 +29,7 @@ from mauve_core.base.words import Words
 from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.encoders.catalogue import has_no_tokenizer, with_weights
 from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
+from mauve_core.scoring.reduced_integral import floor_sentence, reduced_integral
 from mauve_core.scoring.reference import (
     HUMAN_VS_HUMAN,
     REFERENCE_SCORE,
@@ -44,6 +45,8 @@ HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": Fals
 """Whether a larger score means closer to the human side."""
 
 TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
+
+DETECTABLE = "Detectable: a true difference that the test finds 8 times in 10. Four times as many texts halve it."
 
 _GAP = "  "
 
@@ -266,20 +269,22 @@ def rank_label(rank: int, tied: bool) -> str:
 
 
 def _leaderboard(comparison: Comparison) -> str:
-    rows = [["Rank", "Letters", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
+    rows = [["Rank", "Letters", "Candidate", "n", "k", *(TITLES[score] for score in SCORES), "Bias-reduced"]]
     for standing in standings(comparison):
         candidate = standing.candidate
         rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
         counts = [texts_scored(candidate.source).replace(",", ""), str(candidate.partitions[0].k)]
-        rows.append([rank, standing.letters, printable(candidate.name), *counts, *_means(candidate)])
+        reduced = reduced_integral(comparison, candidate.name)
+        own = (NONE, "") if reduced is None else (written(reduced.value, SCORE_DECIMALS), reduced.interval)
+        rows.append([rank, standing.letters, printable(candidate.name), *counts, *_means(candidate), own[0]])
         if candidate.source.generations > 1:
-            rows.append([*_BELOW, *(_over_generations(candidate.scores[score]) for score in SCORES)])
-        rows.append(_interval_row(candidate))
+            rows.append([*_BELOW, *(_over_generations(candidate.scores[score]) for score in SCORES), ""])
+        rows.append([*_interval_row(candidate), own[1]])
     if comparison.halves is not None:
         halves = comparison.halves
         counts = [str(halves.source.n), str(halves.partitions[0].k)]
-        rows.append([NONE, "", comparison.words.said(HUMAN_VS_HUMAN), *counts, *_means(halves)])
-        rows.append(_interval_row(halves))
+        rows.append([NONE, "", comparison.words.said(HUMAN_VS_HUMAN), *counts, *_means(halves), NONE])
+        rows.append([*_interval_row(halves), ""])
         if comparison.like_for_like:
             rows = [[*row, cell] for row, cell in zip(rows, _like_for_like_cells(comparison, halves), strict=True)]
     if len(comparison.candidates) == 1:  # no letters
@@ -330,6 +335,7 @@ def _reading_help(comparison: Comparison) -> str:
             *(["n: texts of one generation × generations; k is chosen for one generation."] if repeated else []),
             *filter(None, [pairing_sentence(comparison)]),
             "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
+            *textwrap.wrap(floor_sentence(comparison), 110),
             *textwrap.wrap(places_sentence(comparison), 110),
             *textwrap.wrap(printable(reference_sentences(comparison)), 110),
             *textwrap.wrap(comparison.words.said(like_for_like_sentence(comparison)), 110),

@@ -7,9 +7,12 @@ import math
 import numpy as np
 import pytest
 from numpy.random import SeedSequence
+from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from mauve_core.analysis.gap_test import DRAWS, LEVEL, GapTest, gap_test, gap_test_of, mean_integral
 from mauve_core.base.config import HUMAN
+from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.resampling.permutation import child_generator, draw_sides
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
@@ -99,8 +102,25 @@ def test_sides_that_differ_have_a_gap_to_explain() -> None:
     rng = np.random.default_rng(2)
     part = partition(rng.integers(4, size=100).tolist(), rng.choice(4, 100, p=[0.7, 0.1, 0.1, 0.1]).tolist(), 4)
     found = gap_test_of([part], "m", None, seed=SeedSequence(0))
-    assert found == GapTest(found.observed, 0, DRAWS)
+    assert (found.reached, found.draws) == (0, DRAWS)
     assert found.explains
+    assert 0 < found.detectable < found.observed
+
+
+def test_a_gap_of_the_detectable_size_is_found_8_times_in_10() -> None:
+    rng, k, n = np.random.default_rng(5), 20, 300
+
+    def tested(q: NDArray[np.float64], seed: int) -> GapTest:
+        part = partition(rng.integers(k, size=n).tolist(), rng.choice(k, n, p=q).tolist(), k)
+        return gap_test_of([part], "m", None, draws=199, seed=SeedSequence(seed))
+
+    def tilted(size: float) -> NDArray[np.float64]:
+        return (1 + size * np.linspace(-1, 1, k)) / k
+
+    least = np.mean([tested(tilted(0), seed).detectable for seed in range(20)])
+    size = brentq(lambda size: frontier_integral(tilted(0), tilted(size)) - least, 0, 0.99)
+    found = [tested(tilted(size), seed).explains for seed in range(200)]
+    assert np.mean(found) == pytest.approx(0.8, abs=3 * (0.8 * 0.2 / 200) ** 0.5)
 
 
 def test_the_level_is_reached_exactly_and_with_room_for_accidents() -> None:

@@ -13,7 +13,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import binom, t
+from scipy.stats import binom, norm, t
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.progress import Progress, silent
@@ -187,7 +187,9 @@ def closer_by_hand(comparison: Comparison, first: str, second: str) -> dict[str,
         variance += float(np.var(values[measure][0], ddof=1)) / score.seeds
         sd, law = math.sqrt(variance), t(len(filled) - 1)
         reach, most = law.ppf((1 + score.confidence) / 2) * sd, SCORE_BOUNDS[measure][1] - SCORE_BOUNDS[measure][0]
-        tests[measure] = whole, max(whole - reach, -most), min(whole + reach, most), 2 * law.sf(abs(whole) / sd)
+        p_value, pairs_of_candidates = 2 * law.sf(abs(whole) / sd), math.comb(len(comparison.candidates), 2)
+        least = (norm.ppf(1 - 0.05 / 2 / pairs_of_candidates) + norm.ppf(0.8)) * sd
+        tests[measure] = whole, max(whole - reach, -most), min(whole + reach, most), p_value, least
     return tests
 
 
@@ -237,8 +239,8 @@ def plain_twin(comparison: Comparison, draws: int) -> list[Difference]:
         n = common or len(units[first] | units[second])
         tests, alike = closer_by_hand(comparison, first, second), alike_by_hand(comparison, first, second, draws)
         for name in SCORES:
-            p_value = tests[name][-1]
-            found.append(Difference(name, first, second, *tests[name], p_value, alike[name], common > 0, n))
+            *test, p_value, least = tests[name]
+            found.append(Difference(name, first, second, *test, p_value, p_value, alike[name], common > 0, n, least))
     for name in SCORES:
         places = [index for index, each in enumerate(found) if each.score == name]
         for index, value in zip(places, holm_by_hand([found[index].p_value for index in places]), strict=True):
@@ -340,9 +342,8 @@ def test_a_candidate_whose_units_support_no_test_is_not_tested_and_changes_no_ot
         means = (found[name].scores[each.score].mean for name in (each.first, each.second))
         assert each.difference == pytest.approx(next(means) - next(means), abs=ROUNDING)
     alone = differences_in(dataclasses.replace(comparison, candidates=comparison.candidates[:2]))
-    of_both = [dataclasses.replace(each, p_adjusted=each.p_value) for each in found.differences[:4]]
-    assert of_both == list(alone)
-    assert all(each.low > -1 for each in of_both)
+    assert found.differences[:4] == tuple(alone)
+    assert all(each.low > -1 for each in alone)
 
 
 def test_candidates_that_join_all_units_together_leave_the_others_tested() -> None:
@@ -354,7 +355,11 @@ def test_candidates_that_join_all_units_together_leave_the_others_tested() -> No
     comparison = dataclasses.replace(comparison_of(sizes, shares, prompts=prompts), contents=contents)
     found = differences_in(comparison)
     alone = differences_in(dataclasses.replace(comparison, candidates=comparison.candidates[:2]))
-    assert [dataclasses.replace(each, p_adjusted=each.p_value) for each in found[:4]] == list(alone)
+    shared = [
+        dataclasses.replace(each, p_adjusted=other.p_adjusted, detectable=other.detectable)
+        for each, other in zip(found[:4], alone, strict=True)
+    ]
+    assert shared == list(alone)
     assert {each.first + each.second for each in found if each.p_alike == each.p_value == 1} >= {"cd"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import get_args
 
 import numpy as np
@@ -45,8 +46,10 @@ def plain_twin(counts: CountSamples, scale: float, smoothing: str, confidence: f
         mean = float(np.mean(values[score]))
         replicates = resampled[score].mean(axis=1)
         tails = np.quantile(replicates, [(1 - confidence) / 2, (1 + confidence) / 2]) - replicates.mean()
-        low, high = np.clip(mean + tails, *SCORE_BOUNDS[score])
         sd = float(np.std(values[score], ddof=1))
+        over_seeds = ((1 - counts.rate) * sd) ** 2 / len(values[score])
+        tails *= math.sqrt(1 + over_seeds / replicates.var(ddof=1))
+        low, high = np.clip(mean + tails, *SCORE_BOUNDS[score])
         found[score] = Estimate(mean, sd, float(low), float(high), tuple(values[score].tolist()))
     return found
 

@@ -14,6 +14,7 @@ from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.detectable import POWER
 from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.gate import (
     BASELINE,
@@ -23,7 +24,7 @@ from mauve_core.scoring.gate import (
     equal_rows,
     gate_tests,
 )
-from mauve_core.scoring.gate_rule import MEASURE, POWER, SMALLEST_EFFECTS, GateRule, GateTest, verdict_of
+from mauve_core.scoring.gate_rule import MEASURE, SMALLEST_EFFECTS, GateRule, GateTest, verdict_of
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 

@@ -142,6 +142,10 @@ def test_scores_and_intervals_equal_a_plain_twin(name: str) -> None:
             assert found.generations == pytest.approx(table.mean(axis=1).tolist(), abs=ROUNDING)
             assert found.generations_sd == pytest.approx(np.std(table.mean(axis=1), ddof=1), abs=ROUNDING)
         tails = np.quantile(replicates[score], [0.025, 0.975]) - replicates[score].mean()
+        sides = generation_sides(comparison, "pairwise", name)
+        kept = 1 - np.mean([side.exchange_rate(comparison.config.score.bootstrap) for side in sides])
+        over_seeds = kept**2 * table.mean(axis=0).var(ddof=1) / table.shape[1]
+        tails *= np.sqrt(1 + over_seeds / replicates[score].var(ddof=1))
         expected = np.clip(table.mean() + tails, *SCORE_BOUNDS[score])
         assert (found.low, found.high) == pytest.approx(expected.tolist(), abs=ROUNDING)
 

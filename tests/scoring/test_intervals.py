@@ -127,7 +127,9 @@ class PlainTwin:
         found = {}
         for name in SCORES:
             replicates = drawn[name].mean(axis=1)
-            ends = own[name].mean() + np.quantile(replicates, [tail, 1 - tail]) - replicates.mean()
+            over_seeds = (1 - self.rate) ** 2 * own[name].var(ddof=1) / own[name].size
+            wider = math.sqrt(1 + over_seeds / replicates.var(ddof=1))
+            ends = own[name].mean() + (np.quantile(replicates, [tail, 1 - tail]) - replicates.mean()) * wider
             found[name] = max(float(ends[0]), 0.0), min(float(ends[1]), highest[name])
         return found
 

@@ -121,6 +121,9 @@ class MeasureDifference:
         Whether the two have texts of the same prompts (:mod:`mauve_core.corpus.pairing`).
     n : int
         Prompts in common, or, without any, texts of both; human texts if the measure reads no candidate's texts.
+    detectable : float or None
+        True difference that the test finds with probability .8 at the strictest level of Holm's method; None if there
+        is no spread.
     """
 
     measure: str
@@ -134,6 +137,7 @@ class MeasureDifference:
     p_adjusted: Annotated[float, Within(0, 1)] | None
     paired: bool
     n: Count
+    detectable: NotNegative | None = None
 
     @property
     def told_apart(self) -> bool:

@@ -30,12 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from mauve_core.base.validation import Count, Share
+from mauve_core.base.validation import Count, NotNegative, Share
 from mauve_core.experiments.text_measures.base import Measure, MeasureDifference, Quantity
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, Groups, Replicates
+from mauve_core.numerics.resampling.detectable import detectable
 from mauve_core.numerics.resampling.jackknife import jackknife_parts, t_interval
 from mauve_core.numerics.resampling.multiple_tests import holm
+from mauve_core.scoring.result import SIGNIFICANT
 
 _ROUNDING = 1e-12
 """A standard deviation of this share of T or less is rounding: leaving out any group changes nothing."""
@@ -60,11 +62,12 @@ class _Term:
 
 @dataclass(frozen=True)
 class _Sum:
-    """A weighted sum of T over sides: its value, interval and two-sided p-value; None where it has no spread."""
+    """A weighted sum of T over sides: its value, interval, two-sided p-value and sd; None where it has no spread."""
 
     value: float
     ends: tuple[float, float] | None = None
     p_value: float | None = None
+    sd: float | None = None
 
 
 def measure_differences(
@@ -92,7 +95,8 @@ def measure_differences(
         for of, tested in _sums(measure, human, one, other):
             low, high = tested.ends or (None, None)
             values = (tested.value, low, high, tested.p_value, tested.p_value)
-            found[of].append(MeasureDifference(measure.name, of, first, second, *values, paired, n))
+            least = None if tested.sd is None else detectable(tested.sd, SIGNIFICANT, tests=len(pairs))
+            found[of].append(MeasureDifference(measure.name, of, first, second, *values, paired, n, least))
     return tuple(each for tests in found.values() for each in _adjusted(tests))
 
 
@@ -116,6 +120,9 @@ class MeasureDifferenceJson(TypedDict):
     gap_difference, gap_low, gap_high, gap_p, gap_p_adjusted, gap_told_apart : float, bool or None
         The same of the gaps |T(Q) - T(P)|; below 0 if ``a`` is closer to the human texts. None where T(P) is not
         defined.
+    detectable, gap_detectable : float or None
+        True difference that the test finds with probability .8 at the strictest level of Holm's method. Four times as
+        many texts halve it.
     paired : bool
         Whether the two have texts of the same prompts.
     n : int
@@ -137,6 +144,8 @@ class MeasureDifferenceJson(TypedDict):
     gap_p: Share | None
     gap_p_adjusted: Share | None
     gap_told_apart: bool | None
+    detectable: NotNegative | None
+    gap_detectable: NotNegative | None
     paired: bool
     n: Count
 
@@ -159,7 +168,10 @@ def difference_json(tests: Sequence[MeasureDifference]) -> dict[str, Any]:
 
 def _numbers(test: MeasureDifference | None) -> dict[str, float | bool | None]:
     names = {"difference": "difference", "low": "low", "high": "high", "p": "p_value", "p_adjusted": "p_adjusted"}
-    return {key: getattr(test, name, None) for key, name in (names | {"told_apart": "told_apart"}).items()}
+    return {
+        key: getattr(test, name, None)
+        for key, name in (names | {each: each for each in ("told_apart", "detectable")}).items()
+    }
 
 
 def _sums(measure: Measure, human: Measured, one: Measured, other: Measured) -> Iterator[tuple[Quantity, _Sum]]:
@@ -189,7 +201,7 @@ def _weighted(terms: Sequence[tuple[int, _Term]]) -> _Sum:
     sd = float(np.sqrt((parts**2).sum()))
     if sd <= _ROUNDING * max(abs(each.estimate) for _, each, _ in known):
         return _Sum(value)
-    return _Sum(value, t_interval(value, sd, groups, CONFIDENCE), float(2 * stdtr(groups - 1, -abs(value) / sd)))
+    return _Sum(value, t_interval(value, sd, groups, CONFIDENCE), float(2 * stdtr(groups - 1, -abs(value) / sd)), sd)
 
 
 def _of_gaps(apart: _Sum, midway: _Sum) -> _Sum:
@@ -197,9 +209,10 @@ def _of_gaps(apart: _Sum, midway: _Sum) -> _Sum:
     value = _gap_difference(apart.value, midway.value)
     if apart.ends is None or apart.p_value is None or midway.ends is None or midway.p_value is None:
         return _Sum(value)
+    sd = max(apart.sd or 0.0, midway.sd or 0.0)  # both must be found
     # Monotone in x and in y, so the extremes are at corners.
     corners = [_gap_difference(x, y) for x, y in product(apart.ends, midway.ends)]
-    return _Sum(value, (min(corners), max(corners)), max(apart.p_value, midway.p_value))
+    return _Sum(value, (min(corners), max(corners)), max(apart.p_value, midway.p_value), sd)
 
 
 def _gap_difference(x: float, y: float) -> float:

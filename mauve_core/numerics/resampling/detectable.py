@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
+from typing import TYPE_CHECKING
 
-from scipy.special import ndtri
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 POWER = 0.8
 """Probability with which an effect of the detectable size is detected."""
@@ -32,4 +35,34 @@ def detectable(sd: float, level: float, *, tests: int = 1, sides: int = 2) -> fl
     float
         In units of ``sd``'s.
     """
-    return float(ndtri(1 - level / (sides * tests)) + ndtri(POWER)) * sd if math.isfinite(sd) else math.inf
+    z = NormalDist().inv_cdf
+    return (z(1 - level / (sides * tests)) + z(POWER)) * sd if math.isfinite(sd) else math.inf
+
+
+def detectable_divergence(null: ArrayLike, level: float) -> float:
+    """As :func:`detectable`, of a one-sided test of P = Q by exchanged texts whose statistic is a divergence.
+
+    Near P = Q a divergence of histograms is a quadratic form of normal deviations, so its draws are about a multiple of
+    a chi-squared variable, and noncentral chi-squared where the sources differ: it varies more the farther they are
+    apart. Mean and variance of the draws give the multiple and the degrees of freedom.
+
+    Parameters
+    ----------
+    null : (B,) array
+        The statistic of exchanged sides, B >= 2.
+    level : float in (0, 1)
+
+    Returns
+    -------
+    float
+        The mean of the statistic above that of exchanged sides; 0 if exchange changes nothing.
+    """
+    import numpy as np
+    from scipy.special import chdtri, chndtrinc
+
+    values = np.asarray(null, dtype=np.float64)
+    mean, variance = float(values.mean()), float(values.var(ddof=1))
+    if variance <= 0:
+        return 0.0
+    multiple, degrees = variance / (2 * mean), 2 * mean**2 / variance
+    return multiple * float(chndtrinc(chdtri(degrees, level), degrees, 1 - POWER))
