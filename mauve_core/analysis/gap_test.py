@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.formatting import significant
 from mauve_core.base.validation import Count, NotNegative
 from mauve_core.numerics.divergences.count_pairs import count_pairs
 from mauve_core.numerics.divergences.kl import integral_terms
@@ -80,8 +81,15 @@ class GapTest:
         return (
             "Nothing to explain: the gap could be one between human texts. With texts exchanged at random between the "
             f"two sides, it is at least as large in {self.reached:,} of {self.draws:,} draws; costs are shown if at "
-            f"most {self.allowed} are."
-        )
+            f"most {self.allowed} are. {self.could_find()}"
+        ).rstrip()
+
+    def could_find(self) -> str:
+        """Say which gap the test could have found; empty where it is not known."""
+        if math.isnan(self.detectable):
+            return ""
+        gap = significant(self.detectable)
+        return f"A true gap of {gap} (bias-reduced frontier integral) would be found 8 times in 10."
 
     @property
     def explains(self) -> bool:
