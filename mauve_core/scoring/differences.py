@@ -5,11 +5,11 @@ from the human texts in different directions, so exchanging their texts does not
 difference D of their scores is that of a delete-a-group jackknife over units on fixed partitions, in which what the two
 share in a unit cancels, plus that of the mean over k-means seeds. Near P = Q a divergence is a quadratic form of the
 texts, whose variance a jackknife doubles: the excess is estimated from pairs of groups left out together and taken off
-(Efron and Stein, *The Jackknife Estimate of Variance*, Annals of Statistics 9, 1981), but no more than half. D over the
-root is compared with Student's t, and p-values are adjusted over all pairs of candidates by Holm's method. That the
-partition depends on the texts, too, adds nothing that simulations could see (``benchmarks/calibration.py``). A
-jackknife over refitted partitions would not do: the chance of each k-means enters it multiplied by the root of the
-number of groups.
+(Efron and Stein, *The Jackknife Estimate of Variance*, Annals of Statistics 9, 1981), but no more than half. As much as
+is taken off, the seeds count less: where half is, not at all. D over the root is compared with Student's t, and
+p-values are adjusted over all pairs of candidates by Holm's method. That the partition depends on the texts, too, adds
+nothing that simulations could see (``benchmarks/calibration.py``). A jackknife over refitted partitions would not do:
+the chance of each k-means enters it multiplied by the root of the number of groups.
 
 Where the two have unequally many texts, both are scored in the joint partition, at the smaller number.
 
@@ -174,7 +174,7 @@ def closer(
     """
     means, by_seed, groups = values.mean(axis=1), values[0], sizes.size
     filled, without = sizes > 0, means[1 : 1 + groups]
-    over_texts = float((jackknife_parts(means[0], without[filled], sizes[filled]) ** 2).sum())
+    over_texts = whole = float((jackknife_parts(means[0], without[filled], sizes[filled]) ** 2).sum())
     count, first, second = int(filled.sum()), *together.T
     known = filled[first] & filled[second]
     if known.any():
@@ -182,6 +182,8 @@ def closer(
         quadratic = count * means[0] - (count - 1) * singles + (count - 2) * means[1 + groups :][known]
         over_texts = max(over_texts - float(quadratic.var()) / 2, over_texts / 2)
     over_seeds = float(by_seed.var(ddof=1)) / by_seed.size if by_seed.size > 1 else 0.0
+    if whole > 0:
+        over_seeds *= 2 * over_texts / whole - 1
     sd, difference, most = float(np.sqrt(over_texts + over_seeds)), float(means[0]), bounds[1] - bounds[0]
     low, high = t_interval(difference, sd, count, confidence, bounds=(-most, most))
     # Of two copies of one file, leaving out any group changes nothing.

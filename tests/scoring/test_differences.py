@@ -184,7 +184,8 @@ def closer_by_hand(comparison: Comparison, first: str, second: str) -> dict[str,
             for (one, other), both in zip(pairs, others[g:], strict=True)
         ]
         variance = max(squares / g - float(np.var(quadratic)) / 2, squares / g / 2)
-        variance += float(np.var(values[measure][0], ddof=1)) / score.seeds
+        linear = 2 * variance / (squares / g) - 1
+        variance += linear * float(np.var(values[measure][0], ddof=1)) / score.seeds
         sd, law = math.sqrt(variance), t(len(filled) - 1)
         reach, most = law.ppf((1 + score.confidence) / 2) * sd, SCORE_BOUNDS[measure][1] - SCORE_BOUNDS[measure][0]
         p_value, pairs_of_candidates = 2 * law.sf(abs(whole) / sd), math.comb(len(comparison.candidates), 2)
