@@ -208,6 +208,19 @@ def too_few(*sides: ArrayLike) -> str:
     return ""
 
 
+def require_units(wrong: str, *sides: ArrayLike) -> None:
+    """Raise InputError, which says what is wrong, if units of sides, as for :func:`too_few`, support no test."""
+    why = too_few(*sides)
+    if why:
+        raise InputError(
+            wrong,
+            allowed=f"{LEAST_UNITS} or more independent units a side: prompts, documents or single texts",
+            received=why,
+            todo="Give texts of more prompts; where texts of one prompt are independent, leave the prompts out: "
+            "--prompt-field ''",
+        )
+
+
 class Draws:
     """Resamples of two sides whose random numbers serve every exchange rate.
 
