@@ -84,6 +84,11 @@ def by_appearance(numbers: ArrayLike) -> _Codes:
     return np.asarray(place[code.ravel()], dtype=np.int64)
 
 
+def together(order: NDArray[np.integer], units: ArrayLike) -> NDArray[np.int64]:
+    """Rows in this order, but those of a unit at the place of its first; ``units`` has that of each row of the data."""
+    return np.asarray(order[np.argsort(by_appearance(np.asarray(units)[order]), kind="stable")], dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Units:
     """The texts of two sides by unit.
