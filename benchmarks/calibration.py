@@ -1,11 +1,12 @@
 """Whether intervals and tests hold in the designs that people have: level, coverage and width by simulation.
 
-    python benchmarks/calibration.py [--repetitions 200] [--designs NAME ...] [--out FILE]
+    python benchmarks/calibration.py [--repetitions 200] [--counts 1000] [--designs NAME ...] [--out FILE]
 
 Texts and features are made up: a unit (a prompt, a document) has an effect of its own, which half of a text's features
 and words come from. Under P = Q all sides are of one source; ``opposite`` has two candidates equally far from the human
-side in different directions, ``shifted`` two that are not. Every repetition is kept in .cache/calibration, so that a
-run that was stopped goes on. 200 repetitions of all designs take about an hour on one core.
+side in different directions, ``shifted`` two that are not. What counts texts alone, without clusters, does not depend
+on a shift and is repeated more often. Every repetition is kept in .cache/calibration, so that a run that was stopped
+goes on.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 import json
 import os
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +34,13 @@ from mauve_core.analysis.preflight import preflight  # noqa: E402
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig  # noqa: E402
 from mauve_core.base.errors import InputError  # noqa: E402
 from mauve_core.base.files import write_atomically  # noqa: E402
+from mauve_core.base.progress import Progress, silent  # noqa: E402
 from mauve_core.corpus import Corpus, corpus_from_texts  # noqa: E402
+from mauve_core.corpus.pairing import units_among  # noqa: E402
+from mauve_core.experiments.text_measures import Discriminator, Distinct, Zipf, measured, with_groups  # noqa: E402
+from mauve_core.experiments.text_measures.collection import Collection, by_unit  # noqa: E402
+from mauve_core.experiments.text_measures.context import MeasureContext, Tokens  # noqa: E402
+from mauve_core.experiments.text_measures.stored import collection_of  # noqa: E402
 from mauve_core.numerics.statistics.exchange_test import exchange_test  # noqa: E402
 from mauve_core.numerics.statistics.share_difference import share_difference  # noqa: E402
 
@@ -74,6 +81,7 @@ DESIGNS = {
     "opposite directions": Design(shifts=((0, 1.5), (1, 1.5))),
     "opposite, shared prompts": Design(shared=True, shifts=((0, 1.5), (1, 1.5))),
     "opposite, five a prompt": Design(each=(5, 5), shifts=((0, 1.5), (1, 1.5))),
+    "a as people, b shifted": Design(shifts=((0, 0.0), (0, 0.9))),
     "shifted": Design(shifts=((0, 1.2), (0, 1.6))),
     "shifted, shared prompts": Design(shared=True, shifts=((0, 1.2), (0, 1.6))),
 }
@@ -108,13 +116,24 @@ def sides_of(design: Design, seed: int) -> tuple[dict[str, Corpus], dict[str, ND
     return corpora, features
 
 
-def repetition(design: Design, seed: int) -> dict[str, Any]:
+Record = dict[str, dict[str, Any]]
+"""``scores``: values with the ends of their intervals; ``p``: p-values; both by what they are of."""
+
+
+class Words(MeasureContext):
+    """Takes the made-up words for tokens."""
+
+    def tokens(self, texts: Collection, progress: Progress = silent) -> Tokens:  # noqa: ARG002
+        return self.words(texts)
+
+
+def clustered(design: Design, seed: int) -> Record:
     """What one draw of the sides gives: p-values, and scores and differences with their intervals."""
     corpora, features = sides_of(design, seed)
     config = CompareConfig(encoder=None, score=SCORE, projection=False)
     human, candidates = corpora[HUMAN], {name: corpora[name] for name in "ab"}
     found = compare(human, candidates, config, features=features, progress="none")
-    record: dict[str, Any] = {"scores": {}, "p": {}}
+    record: Record = {"scores": {}, "p": {}}
     for name in "ab":
         for score in SCORES:
             own = found[name][score]
@@ -124,19 +143,35 @@ def repetition(design: Design, seed: int) -> dict[str, Any]:
         record["scores"][f"{each.score}, a less b"] = each.difference, each.low, each.high
         record["p"][f"closer, {each.score}"] = each.p_value
         record["p"][f"write alike, {each.score}"] = each.p_alike
+    own = {name: collection_of(corpora[name], name, features[name]) for name in (HUMAN, "b")}
+    side, sides = by_unit(own.pop(HUMAN), own)
+    record["p"]["C2ST of b"] = Discriminator().terms(sides["b"], side, Words(seed=seed)).p_value
     if design.is_null:
-        flagged = [row for row in preflight(corpora).flagged if row.candidate == "b" and row.kind != "duplicates"]
-        record["p"]["preflight of b"] = float(not flagged)
         try:
             number = len(findings_between(human, corpora["b"], seed=seed))
         except InputError:
             number = 0
         record["p"]["findings of b"] = float(number == 0)
-    planted(record, found.units(HUMAN, "b"), seed)
     return record
 
 
-def planted(record: dict[str, Any], units: dict[str, NDArray[np.int64]], seed: int) -> None:
+def counted(design: Design, seed: int) -> Record:
+    """The same of what counts texts alone."""
+    corpora, _ = sides_of(design, seed)
+    record: Record = {"scores": {}, "p": {}}
+    flagged = [row for row in preflight(corpora).flagged if row.candidate == "b" and row.kind != "duplicates"]
+    record["p"]["preflight of b"] = float(not flagged)
+    planted(record, units_among({name: corpora[name] for name in (HUMAN, "b")}), seed)
+    sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
+    context, grouped = Words(), with_groups(*by_unit(sides.pop(HUMAN), sides))
+    for item in (Distinct(2), Zipf()):
+        (test,) = (each for each in measured(item, *grouped, context, silent).differences if each.of == "value")
+        record["p"][f"measure {item.name}, a and b"] = test.p_value
+        record["scores"][f"measure {item.name}, a less b"] = test.difference, test.low, test.high
+    return record
+
+
+def planted(record: Record, units: dict[str, NDArray[np.int64]], seed: int) -> None:
     """A property that a tenth of the texts of either side have, alike within units: its test and interval."""
     rng = np.random.default_rng([1, seed])
     codes = np.concatenate([*units.values()])
@@ -155,22 +190,41 @@ LEVELS = {"gap": 0.01, "preflight": 0.01, "findings": 0.05}
 """Of the others .05."""
 
 
-def rows_of(name: str, records: list[dict[str, Any]]) -> Iterator[str]:
-    design, count = DESIGNS[name], len(records)
-    for test in records[0]["p"]:
-        tie, of_pair = design.is_tie if test.startswith("closer") else design.is_null, test[:4] in ("clos", "writ")
-        if not (tie and design.copies == 1 if of_pair else design.is_null or test == "a property"):
-            continue  # a candidate that has every text twice is farther, and repeats itself
+def holds(test: str, design: Design) -> bool:
+    """Whether the hypothesis of a test is true in a design."""
+    if test.startswith("measure"):  # distinct-n and the slope depend on the number of texts
+        return design.copies == 1 and design.of_b == design.n
+    if test.startswith(("closer", "write")):  # a candidate that has every text twice is farther, and repeats itself
+        return design.copies == 1 and (design.is_tie if test.startswith("closer") else design.is_null)
+    return design.is_null
+
+
+def rows_of(name: str, records: list[Record]) -> Iterator[str]:
+    for test in records[0]["p"] if records else ():
+        if not holds(test, DESIGNS[name]):
+            continue
         level = LEVELS.get(test.split()[0], 0.05)
-        rejected = sum(record["p"][test] <= level for record in records)
+        count, rejected = len(records), rejections(records, test, level)
         error = (level * (1 - level) / count) ** 0.5
         off = (rejected / count - level) / error
-        yield f"| {name} | {test} | {level:g} | {rejected} of {count} | {off:+.1f} |"
+        yield f"| {name} | {test} | {level:g} | {rejected} of {count:,} | {off:+.1f} |"
 
 
-def interval_rows(name: str, records: list[dict[str, Any]]) -> Iterator[str]:
+def power_rows(name: str, records: list[Record]) -> Iterator[str]:
+    """How often tests find that one candidate is farther, where it is."""
+    for score in () if DESIGNS[name].is_tie else SCORES:
+        found = [rejections(records, f"{test}, {score}", 0.05) / len(records) for test in ("closer", "write alike")]
+        yield f"| {name} | {score} | " + " | ".join(f"{share:.3f}" for share in found) + " |"
+
+
+def rejections(records: list[Record], test: str, level: float) -> int:
+    """A test that a draw does not allow rejects nothing."""
+    return sum(record["p"][test] is not None and record["p"][test] <= level for record in records)
+
+
+def interval_rows(name: str, records: list[Record]) -> Iterator[str]:
     """Coverage of the mean over repetitions, and width against the spread over repetitions."""
-    for quantity in records[0]["scores"]:
+    for quantity in records[0]["scores"] if records else ():
         values, lows, highs = zip(*(record["scores"][quantity] for record in records), strict=True)
         truth, spread = statistics.fmean(values), statistics.stdev(values)
         covered = sum(low <= truth <= high for low, high in zip(lows, highs, strict=True)) / len(records)
@@ -178,28 +232,40 @@ def interval_rows(name: str, records: list[dict[str, Any]]) -> Iterator[str]:
         yield f"| {name} | {quantity} | {truth:.3f} | {covered:.3f} | {width:.2f} |"
 
 
+def kept(name: str, kind: str, of: Callable[[Design, int], Record], count: int) -> list[Record]:
+    """The first records of a design; those that are not kept are made."""
+    path = KEPT / kind / f"{name}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    for seed in range(len(records), count):
+        records.append(of(DESIGNS[name], seed))
+        with path.open("a") as stream:
+            stream.write(json.dumps(records[-1]) + "\n")
+    return records[:count]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=200)
+    parser.add_argument("--counts", type=int, default=1000, help="repetitions of what counts texts alone")
     parser.add_argument("--designs", nargs="+", choices=DESIGNS, default=[*DESIGNS])
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    KEPT.mkdir(parents=True, exist_ok=True)
-    tests, intervals = [], []
+    tests, intervals, power = [], [], []
     for name in options.designs:
-        path = KEPT / f"{name}.jsonl"
-        records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        for seed in range(len(records), options.repetitions):
-            records.append(repetition(DESIGNS[name], seed))
-            with path.open("a") as stream:
-                stream.write(json.dumps(records[-1]) + "\n")
-        tests += rows_of(name, records[: options.repetitions])
-        intervals += interval_rows(name, records[: options.repetitions])
+        records = kept(name, "clustered", clustered, options.repetitions)
+        counts = kept(name, "counted", counted, options.counts) if DESIGNS[name].is_null else []
+        for of in (records, counts):
+            tests += rows_of(name, of)
+            intervals += interval_rows(name, of)
+        power += power_rows(name, records)
     page = f"""# Calibration of intervals and tests
 
-    python benchmarks/calibration.py --repetitions {options.repetitions}
+    python benchmarks/calibration.py --repetitions {options.repetitions} --counts {options.counts}
 
 n = 200 texts a side unless said, k = 20, {SCORE.seeds} k-means seeds, {SCORE.bootstrap} resamples.
+
+## Level
 
 Tests where the hypothesis holds; the last column is the distance from the level in standard errors.
 
@@ -207,7 +273,18 @@ Tests where the hypothesis holds; the last column is the distance from the level
 | --- | --- | --- | --- | --- |
 {chr(10).join(tests)}
 
-Intervals at 95%: how often they hold the mean over repetitions, and their width against 3.92 standard deviations over
+## Power
+
+Where one candidate is farther: the share of repetitions in which tests at .05 find that one is closer, and that the two
+do not write alike.
+
+| design | score | closer | write alike |
+| --- | --- | --- | --- |
+{chr(10).join(power)}
+
+## Intervals
+
+At 95%: how often they hold the mean over repetitions, and their width against 3.92 standard deviations over
 repetitions.
 
 | design | quantity | mean | coverage | width |

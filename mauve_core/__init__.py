@@ -55,6 +55,7 @@ set_views(
         "run.pairs": "mauve_core.analysis.frames:pairs",
         "run.clusters": "mauve_core.analysis.frames:clusters",
         "run.ledger": "mauve_core.analysis.frames:ledger",
+        "run.elsewhere": "mauve_core.experiments.encoders.table:elsewhere",
         "run.findings": "mauve_core.analysis.findings.rows:findings_frame",
         "run.texts": "mauve_core.analysis.frames:texts",
         "run.save": "mauve_core.experiments.saved_runs:save_run",

@@ -54,9 +54,9 @@ def steps(run_id: str, comparison: Comparison, *, upload: bool) -> list[Step]:
     stops = [
         Step(
             "Who is closest to people?",
-            "The sentence above the charts answers it, and says how sure that is. In the list, a MAUVE near 1 means "
-            f"that model and human texts can hardly be told apart: {_bold(best)} leads and {_bold(worst)} comes last; "
-            "candidates with the same rank are tied.",
+            "The sentence above the charts answers it for the run's encoder, and says how sure that is. In the list, a "
+            f"MAUVE near 1 means that model and human texts can hardly be told apart: {_bold(best)} leads and "
+            f"{_bold(worst)} comes last; candidates with the same rank are tied.",
             "views/compare/compare.py",
             plain,
             "ranked_list",

@@ -31,7 +31,10 @@ class Settings(Answer):
     """What every score of a run depends on; scores of other settings are not comparable."""
 
     human_texts: int
-    encoder: Annotated[Quoted | None, Field(description="Null: features were given, and not said what made them.")]
+    encoder: Annotated[
+        Quoted | None,
+        Field(description="[encoder] in sentences, if not ours. Null: features were given, not said what made them."),
+    ]
     partition: Literal["pairwise"] = "pairwise"
     seeds: Annotated[int, Field(description="k-means seeds, over which sd_seeds is the spread.")]
     bootstrap: Annotated[int, Field(description="Resamples of the texts behind each interval.")]
@@ -81,6 +84,9 @@ class MainReason(Answer):
 class Verdict(Answer):
     run: str
     closest: Annotated[str, Field(description="Who is closest to the human texts, and whether that is sure.")]
+    other_encoders: Annotated[
+        str | None, Field(description="Whether the same candidates lead under others; null: the run has not compared.")
+    ]
     leaders: Annotated[list[int], Field(description="Numbers of the candidates of which each could be the closest.")]
     closest_told_apart: Annotated[
         bool, Field(description="Whether tests tell one candidate, the closest, apart from every other one.")

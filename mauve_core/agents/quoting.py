@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mauve_core.analysis.main_reason import Reason
-from mauve_core.analysis.sentences import Sentence
+from mauve_core.analysis.sentences import Origin, Sentence
 from mauve_core.base.formatting import with_plain_spaces
 
 MARK = "x-quotation"
@@ -34,8 +34,13 @@ def cut(text: str, most: int = NAME) -> str:
 
 
 def in_our_words(sentence: Sentence, numbers: Mapping[str, int]) -> str:
-    """A sentence with ``[candidate 2]`` in place of each name; ``numbers`` has every candidate's."""
-    return with_plain_spaces(sentence.written(lambda name: f"[candidate {numbers[name]}]"))
+    """A sentence with ``[candidate 2]`` in place of each name and ``[encoder]`` in place of one that a person named;
+    ``numbers`` has every candidate's number."""
+
+    def ours(part: str) -> str:
+        return "[encoder]" if isinstance(part, Origin) else part
+
+    return with_plain_spaces(sentence.written(lambda name: f"[candidate {numbers[name]}]", ours))
 
 
 def without_words(reason: Reason) -> Reason:

@@ -10,10 +10,11 @@ from mauve_core.agents.errors import CallError
 from mauve_core.agents.paging import page
 from mauve_core.agents.parts import candidate_of, named, numbers_of, rounded, score_of, settings_of
 from mauve_core.agents.quoting import NOTES, cut, in_our_words, without_words
-from mauve_core.analysis.closest import difference_in_words
+from mauve_core.analysis.closest import difference_in_words, under
 from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.precomputed import run_gap_test, run_main_reason, run_preflight
-from mauve_core.analysis.verdict import verdict_of
+from mauve_core.analysis.sentences import Name, Sentence, filled
+from mauve_core.analysis.verdict import elsewhere, verdict_of
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.scoring.reference import human_vs_human_sentence
 from mauve_core.scoring.result import Comparison, Difference
@@ -55,18 +56,19 @@ def verdict(access: Access, run_id: str) -> Verdict:
         lambda name: run_gap_test(run, "pairwise", name),
         lambda name: _masked(run_main_reason(run, name)),
         run_preflight(run),
+        elsewhere(run),
     )
     reason = None
     if found.reason is not None:
         about = found.reason.names[0] if found.reason.names else comparison.candidates[0].name
         reason = reason_of(run, about)
-    said = [
-        each for each in (*found.copied[:MOST_NAMES], found.closest, found.format, found.reason) if each is not None
-    ]
+    sentences = (*found.copied[:MOST_NAMES], found.closest, found.encoders, found.format, found.reason)
+    said = [each for each in sentences if each is not None]
     names = dict.fromkeys([*found.leaders[:MOST_NAMES], *(name for each in said for name in each.names)])
     return Verdict(
         run=run.id,
         closest=in_our_words(found.closest, numbers),
+        other_encoders=None if found.encoders is None else in_our_words(found.encoders, numbers),
         leaders=[numbers[name] for name in found.leaders],
         closest_told_apart=len(found.leaders) == 1 < len(numbers),
         too_few_texts=None if found.few is None else in_our_words(found.few, numbers),
@@ -124,7 +126,7 @@ def test_candidates(access: Access, run_id: str, first: int | str, second: int |
         score=TITLES[score],
         first=named(run.comparison, one.name),
         second=named(run.comparison, other.name),
-        result=_result(found, numbers_of(run.comparison)),
+        result=_result(found, run.comparison),
         told_apart=found.told_apart,
         difference=rounded(found.difference),
         low=rounded(found.low),
@@ -199,10 +201,12 @@ def _leaderboard_help(comparison: Comparison, score: str) -> list[str]:
     return [with_plain_spaces(note) for note in notes if note]
 
 
-def _result(found: Difference, numbers: dict[str, int]) -> str:
-    one, other = f"[candidate {numbers[found.first]}]", f"[candidate {numbers[found.second]}]"
-    by = f"{TITLES[found.score]} differs by {with_plain_spaces(difference_in_words(found))}"
+def _result(found: Difference, comparison: Comparison) -> str:
+    by = f"{TITLES[found.score]} differs by {difference_in_words(found)}"
+    is_first = (found.difference > 0) == HIGHER_IS_CLOSER[found.score]
+    closer, other = map(Name, (found.first, found.second) if is_first else (found.second, found.first))
+    parts = filled("{} is closer to the human texts than {}: {}.", closer, other, by)
     if not found.told_apart:
-        return f"{one} and {other} are not told apart: {by}."
-    closer = (found.difference > 0) == HIGHER_IS_CLOSER[found.score]
-    return f"{one if closer else other} is closer to the human texts than {other if closer else one}: {by}."
+        parts = filled("{} and {} are not told apart: {}.", Name(found.first), Name(found.second), by)
+    said = Sentence(under(comparison.config.encoder, comparison.config.features_from, parts))
+    return in_our_words(said.said_of(comparison.words), numbers_of(comparison))

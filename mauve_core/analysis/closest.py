@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, filled, listed
+from mauve_core.analysis.sentences import MOST_NAMES, Name, Origin, Parts, filled, listed
+from mauve_core.base.config import EncoderConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, written
+from mauve_core.encoders.catalogue import names_our_own, with_weights
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, texts_in_words
@@ -32,6 +34,25 @@ class Ranked:
     estimate: Estimate
     n: int
     generations: int = 1
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The candidates of a run under another encoder than its own.
+
+    Attributes
+    ----------
+    encoder : str
+        Its name, one of the program's own.
+    order : tuple of str
+        All candidates, the one with the highest MAUVE first.
+    told_apart : frozenset of frozenset of str
+        Every two candidates that a test tells apart.
+    """
+
+    encoder: str
+    order: tuple[str, ...]
+    told_apart: frozenset[frozenset[str]]
 
 
 def closest_of(
@@ -65,8 +86,42 @@ def closest_of(
 
 def among_others(parts: Parts) -> Parts:
     """Say :func:`closest_of` of the candidates that are left where others copy human texts."""
+    return _after(("Among the others, ",), parts)
+
+
+def under(encoder: EncoderConfig | None, features_from: str | None, parts: Parts) -> Parts:
+    """Say with the encoder's name what holds under it alone."""
+    named: Parts = ("the features given",) if features_from is None else ("the features of ", Origin(features_from))
+    if encoder is not None:
+        named = (with_weights(encoder.model) if names_our_own(encoder.model) else Origin(encoder.model),)
+    return _after(("Under ", *named, ", "), parts)
+
+
+def closest_elsewhere(leaders: Sequence[str], ranked: Collection[str], found: Elsewhere, of: str = "") -> Parts:
+    """Say whether the same candidates lead under another encoder.
+
+    Parameters
+    ----------
+    leaders : sequence of str
+        Candidates of which each could be the closest under the run's own encoder.
+    ranked : collection of str
+        Those that are ranked, two or more.
+    of : str
+        Among whom, if not among all candidates.
+    """
+    first, *others = (name for name in found.order if name in ranked)
+    there = [first, *(name for name in others if frozenset((first, name)) not in found.told_apart)]
+    same, who = set(there) == set(leaders), listed(there)
+    if len(there) > 1:
+        return filled("Under {}{}, {} are tied for closest{}.", found.encoder, ", too" if same else "", who, of)
+    if same:
+        return filled("Under {}, too, {} is closest{}.", found.encoder, who, of)
+    return filled("Under {}, {} is closest{} instead.", found.encoder, who, of)
+
+
+def _after(opening: Parts, parts: Parts) -> Parts:
     first, *rest = parts
-    return ("Among the others, ", first if isinstance(first, Name) else first[:1].lower() + first[1:], *rest)
+    return (*opening, first if isinstance(first, Name) else first[:1].lower() + first[1:], *rest)
 
 
 def mean_and_interval(estimate: Estimate) -> str:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from mauve_core.analysis.cluster_names import cluster_names
 from mauve_core.analysis.item_words import item_words
 from mauve_core.base.config import HUMAN, CompareConfig
-from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.summaries import summary
@@ -29,7 +28,7 @@ from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.numerics.resampling.units import LEAST_UNITS, too_few
+from mauve_core.numerics.resampling.units import require_units
 from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.gate import BASELINE, CANDIDATE, GROUPS, GateSides, equal_rows, gate_tests
 from mauve_core.scoring.gate_rule import MEASURE, GateRule, GateTest, Verdict, require_measures
@@ -179,7 +178,7 @@ def run_gate(
     generations = {name: corpora[name].generation_codes.astype(np.intp) for name in (BASELINE, CANDIDATE)}
     rows = {HUMAN: np.arange(len(corpora[HUMAN]))}
     rows |= equal_rows({name: units[name] for name in generations}, generations, rows_seed)
-    _require_units(units, rows)
+    require_units("The texts support no test", *(units[name][own] for name, own in rows.items()))
     features_of = {name: side.features for name, side in encoded.items()}
     sides = GateSides(
         deal_to_groups({name: units[name][own] for name, own in rows.items()}, groups_seed, most=GROUPS),
@@ -288,18 +287,6 @@ def _central(
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= QUOTED else f"{line[: QUOTED - 1]}…"
-
-
-def _require_units(units: Mapping[str, NDArray[np.int64]], rows: Mapping[str, NDArray[np.intp]]) -> None:
-    why = too_few(*(units[name][own] for name, own in rows.items()))
-    if why:
-        raise InputError(
-            "The texts support no test",
-            allowed=f"{LEAST_UNITS} or more independent units a side: prompts, documents or single texts",
-            received=why,
-            todo="Give texts of more prompts; where texts of one prompt are independent, leave the prompts out: "
-            "--prompt-field ''",
-        )
 
 
 def _notes(corpora: Mapping[str, Corpus], rows: Mapping[str, NDArray[np.intp]], n: int) -> tuple[str, ...]:

@@ -18,6 +18,12 @@ class Name(str):
     __slots__ = ()
 
 
+class Origin(str):
+    """What made the features, in the words of a person or a file: no candidate's name, and none of our own words."""
+
+    __slots__ = ()
+
+
 Parts = tuple[str, ...]
 
 
@@ -28,7 +34,7 @@ class Sentence:
     Attributes
     ----------
     parts : tuple of str
-        In order; those that are a candidate's name are a :class:`Name`.
+        In order; a candidate's name is a :class:`Name`, an encoder that a person named an :class:`Origin`.
     """
 
     parts: Parts
@@ -44,7 +50,7 @@ class Sentence:
 
     def said_of(self, words: Words) -> Sentence:
         """Say the same of items of another kind; names stay."""
-        return Sentence(tuple(part if isinstance(part, Name) else words.said(part) for part in self.parts))
+        return Sentence(tuple(part if isinstance(part, Name | Origin) else words.said(part) for part in self.parts))
 
     def __str__(self) -> str:
         return "".join(self.parts)

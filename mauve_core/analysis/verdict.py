@@ -8,14 +8,24 @@ Nor can one that copies human texts (``mauve_core.analysis.copied``): that is sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
 
 import numpy as np
 
-from mauve_core.analysis.closest import SCORE, Ranked, among_others, closest_of, score_in_full, sizes_of
+from mauve_core.analysis.closest import (
+    SCORE,
+    Elsewhere,
+    Ranked,
+    among_others,
+    closest_elsewhere,
+    closest_of,
+    score_in_full,
+    sizes_of,
+    under,
+)
 from mauve_core.analysis.format_caution import format_caution
 from mauve_core.analysis.gap_test import LEVEL, GapTest
 from mauve_core.analysis.main_reason import Reason
@@ -24,7 +34,7 @@ from mauve_core.analysis.preflight import Preflight
 from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, Sentence, filled, listed, sentence
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import significant, with_plain_spaces
-from mauve_core.encoders.catalogue import with_weights
+from mauve_core.base.views import view
 from mauve_core.numerics.resampling.units import LEAST_UNITS
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
@@ -40,6 +50,9 @@ from mauve_core.store import Run
 
 LEAST_TEXTS = 100
 """Texts a side below which there is no verdict."""
+
+THE_HUMAN_SIDE = "The human side"
+"""As the first word of a sentence: sources begin with it."""
 
 ALL_COPY = "All candidates copy human texts, so none is called the closest."
 TOO_FEW = "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more."
@@ -58,7 +71,9 @@ class Verdict:
     copied : tuple of Sentence
         Which candidates copy human texts, and what they score without that.
     closest : Sentence
-        Who is closest to the human texts and by how much, or who cannot be told apart.
+        Who is closest to the human texts and by how much, or who cannot be told apart, under which encoder.
+    encoders : Sentence or None
+        Whether the same candidates lead under the other encoders of the program, where the run was compared under them.
     format : Sentence or None
         That candidates named here differ from the human texts in format, if any does
         (``mauve_core.analysis.format_caution``).
@@ -73,6 +88,7 @@ class Verdict:
     few: Sentence | None
     copied: tuple[Sentence, ...]
     closest: Sentence
+    encoders: Sentence | None
     format: Sentence | None
     reason: Sentence | None
     leaders: tuple[str, ...]
@@ -80,7 +96,7 @@ class Verdict:
     @property
     def sentences(self) -> tuple[Sentence, ...]:
         """All there are, in order."""
-        found = (self.subject, self.few, *self.copied, self.closest, self.format, self.reason)
+        found = (self.subject, self.few, *self.copied, self.closest, self.encoders, self.format, self.reason)
         return tuple(each for each in found if each is not None)
 
     @property
@@ -90,7 +106,7 @@ class Verdict:
 
     def as_dict(self) -> dict[str, str | list[str] | None]:
         """Return the sentences as plain text, and the leaders: the entries of :class:`VerdictJson`."""
-        found = {name: getattr(self, name) for name in ("subject", "caution", "closest", "reason")}
+        found = {name: getattr(self, name) for name in ("subject", "caution", "closest", "encoders", "reason")}
         said = {name: None if each is None else with_plain_spaces(str(each)) for name, each in found.items()}
         return {**said, "leaders": list(self.leaders)}
 
@@ -105,7 +121,10 @@ class VerdictJson(TypedDict):
     caution : str or None
         What makes the scores doubtful: too few texts, copied ones, differences of format; None for neither.
     closest : str
-        Who is closest to the human texts and by how much, or who cannot be told apart.
+        Who is closest to the human texts and by how much, or who cannot be told apart, under which encoder.
+    encoders : str or None
+        Whether the same candidates lead under the other encoders that come with the program; None where the run was not
+        compared under them.
     reason : str or None
         A main reason of the widest difference; None if none is found.
     leaders : list of str
@@ -115,6 +134,7 @@ class VerdictJson(TypedDict):
     subject: str
     caution: str | None
     closest: str
+    encoders: str | None
     reason: str | None
     leaders: list[str]
 
@@ -126,7 +146,14 @@ def verdict(run: Run) -> Verdict:
         lambda candidate: run_gap_test(run, "pairwise", candidate),
         lambda candidate: run_main_reason(run, candidate),
         run_preflight(run),
+        elsewhere(run),
     )
+
+
+def elsewhere(run: Run) -> tuple[Elsewhere, ...]:
+    """The run's candidates under the other encoders of the program, as far as they were compared."""
+    found: tuple[Elsewhere, ...] = view("run.elsewhere")(run)
+    return found
 
 
 def verdict_of(
@@ -134,87 +161,110 @@ def verdict_of(
     tested: Callable[[str], GapTest],
     reason_of: Callable[[str], Reason | None],
     checked: Preflight,
+    others_say: Sequence[Elsewhere] = (),
 ) -> Verdict:
-    """:func:`verdict` of a comparison, given its preflight, and each candidate's gap test and main reason, which are
-    asked as needed.
+    """:func:`verdict` of a comparison, given its preflight, what other encoders say, and each candidate's gap test and
+    main reason, which are asked as needed.
 
     The reason is that of the farthest candidate among those that are told apart from the closest: it explains the
     widest difference on the leaderboard, and the larger a gap, the surer what is found in it. The closest one's own
     gap is often too small to show anything; its reason stands where none of the others has one, or where none is told
     apart.
     """
-    unsupported, words = _unsupported(comparison), comparison.words
+    unsupported, why_not = _unsupported(comparison)
+    words = comparison.words
     copying = {row.candidate: row.sentence() for row in checked.copying if row.candidate not in unsupported}
     ranked = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
-    why_not = _joined(unsupported.values())
-    if why_not is not None and (HUMAN in unsupported or not ranked):
-        return Verdict(_subject(comparison).said_of(words), None, (), why_not.said_of(words), None, None, ())
+    if HUMAN in unsupported or not ranked:
+        subject, why = Sentence(_under(comparison, _subject(comparison))), _joined(why_not)
+        return Verdict(subject.said_of(words), None, (), why.said_of(words), None, None, None, ())
     ordered = [each for each in ranked if each.name not in copying]
     leader, *others = ordered or ranked[:1]
     tied = [each for each in others if not told_apart(comparison, SCORE, leader.name, each.name)]
     behind = [each for each in others if each not in tied]
     noise = _few(comparison, ranked)
-    few = _joined([*unsupported.values(), *([noise.parts] if noise else [])])
+    cautions = [*why_not, *([noise.parts] if noise else [])]
+    few = _joined(cautions) if cautions else None
     reason = None if noise else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
     leaders = [each.name for each in (leader, *tied)] if ordered else []
     if ordered:
         closest = _closest(comparison, ordered, tied, behind, tested(leader.name), copying)
     elif len(ranked) == 1:
-        closest = Sentence(_alone(leader, tested(leader.name)))
+        closest = Sentence(_under(comparison, _alone(leader, tested(leader.name))))
     else:
         closest = sentence(ALL_COPY)
+    of = " of the others" if copying else ""
+    asked = others_say if len(ordered) > 1 else ()
+    agree = [closest_elsewhere(leaders, {each.name for each in ordered}, each, of) for each in asked]
     farthest = None if reason is None else _reason(reason, len(ranked))
     named = [*leaders, *copying, *closest.names, *(farthest.names if farthest else ())]
     caution = format_caution(checked, [each.name for each in ranked], named)
     few, caution, farthest = (each and each.said_of(words) for each in (few, caution, farthest))
     copied = tuple(each.said_of(words) for each in copying.values())
-    subject = _subject(comparison).said_of(words)
-    return Verdict(subject, few, copied, closest.said_of(words), caution, farthest, tuple(leaders))
+    subject = _subject(comparison)
+    if not ordered and len(ranked) > 1:  # nothing else names the encoder
+        subject = _under(comparison, subject)
+    encoders = _joined(agree) if agree else None
+    said = Sentence(subject).said_of(words)
+    return Verdict(said, few, copied, closest.said_of(words), encoders, caution, farthest, tuple(leaders))
 
 
-def _subject(comparison: Comparison) -> Sentence:
+def _under(comparison: Comparison, parts: Parts) -> Parts:
+    return under(comparison.config.encoder, comparison.config.features_from, parts)
+
+
+def _subject(comparison: Comparison) -> Parts:
     candidates = comparison.candidates
     who: Sequence[str] = listed([each.name for each in candidates])
     if len(candidates) > MOST_NAMES:
         who = (f"{len(candidates):,} candidates",)
     each = " each" if len(candidates) > 1 else ""
-    config = comparison.config
-    encoded = config.made_by if config.encoder is None else f"encoder {with_weights(config.encoder.model)}"
     paired = pairing_in_words(comparison) or "no prompts shared with the human texts"
-    return sentence(
+    return filled(
         "{} ({} texts{}) compared with {} human texts: {}.",
         who,
         sizes_of([_ranked(each) for each in candidates]),
         each,
         f"{comparison.human.n:,}",
-        f"{paired}; {encoded}",
+        paired,
     )
 
 
-def _unsupported(comparison: Comparison) -> dict[str, Parts]:
-    """By side, why its texts cannot support a score: too few, too few independent ones, or those of the other side."""
-    found: dict[str, Parts] = {}
+def _unsupported(comparison: Comparison) -> tuple[frozenset[str], list[Parts]]:
+    """Sides whose texts cannot support a score, and a sentence for each reason: too few, or those of the other side."""
+    equal, same, few, units = (dict[str, int]() for _ in range(4))
     contents = {name: np.unique(codes) for name, codes in comparison.contents.items()}
     for source in comparison.sources:
-        name, n = source.name, f"{source.n:,}"
-        who = "the human side" if name == HUMAN else Name(name)
-        units = np.unique(comparison.units(name)[name]).size
+        name, own = source.name, np.unique(comparison.units(source.name)[source.name]).size
         if contents and contents[name].size == 1:
-            found[name] = filled("All {} texts of {} are equal: they cannot support a score.", n, who)
+            equal[name] = source.n
         elif name != HUMAN and contents and np.array_equal(contents[name], contents[HUMAN]):
-            found[name] = filled("{} has the same texts as the human side: there is nothing to compare.", who)
+            same[name] = source.n
         elif source.n_scored < LEAST_TEXTS:
-            least = f"{LEAST_TEXTS} are needed"
-            found[name] = filled("{} texts ({}) cannot support a score: {}.", f"{source.n_scored:,}", who, least)
-        elif units < LEAST_UNITS:
-            of = f"{units} independent units cannot support a score: {LEAST_UNITS} are needed"
-            found[name] = filled("{} texts ({}) of {}.", n, who, of)
-    return found
+            few[name] = source.n_scored
+        elif own < LEAST_UNITS:
+            units[name] = own
+    few_for = "too few for a score, which needs"
+    said = (
+        (equal, "equal texts", ": they cannot support a score."),
+        (same, "texts", ", the same as the human side: there is nothing to compare."),
+        (few, "texts", f": {few_for} {LEAST_TEXTS}."),
+        (units, "independent units", f", such as prompts: {few_for} {LEAST_UNITS}."),
+    )
+    return frozenset().union(equal, same, few, units), [_have(*each) for each in said if each[0]]
 
 
-def _joined(said: Iterable[Parts]) -> Sentence | None:
-    parts = [part for each in said for part in (" ", *each)][1:]
-    return Sentence(tuple(parts)) if parts else None
+def _have(numbers: Mapping[str, int], what: str, why: str) -> Parts:
+    """Say how many of what sides have: ``a, b and c have 40 texts each`` ..."""
+    fewest, most = min(numbers.values()), max(numbers.values())
+    many = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    first, *rest = (THE_HUMAN_SIDE if name == HUMAN else name for name in listed([*numbers]))
+    has, each = ("has", "") if len(numbers) == 1 else ("have", " each")
+    return (first, *rest, f" {has} {many} {what}{each}{why}")
+
+
+def _joined(said: Iterable[Parts]) -> Sentence:
+    return Sentence(tuple([part for each in said for part in (" ", *each)][1:]))
 
 
 def _few(comparison: Comparison, candidates: Sequence[Candidate]) -> Sentence | None:
@@ -236,10 +286,11 @@ def _closest(
 ) -> Sentence:
     leader = ordered[0]
     if len(ordered) == 1:
-        parts = _alone(leader, tested)
+        parts = _under(comparison, _alone(leader, tested))
     else:
         near, far = ([_ranked(each) for each in group] for group in (tied, behind))
         parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE))
+        parts = _under(comparison, parts)
         parts = among_others(parts) if copying else parts
     if len(ordered) > 1 and tested.why:
         parts += filled(" The gap between {} and the human texts is not tested: {}.", Name(leader.name), tested.why)

@@ -199,6 +199,15 @@ def units_among(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int64]]:
     return _connected(group_codes(corpora), content_codes(corpora))
 
 
+def units_to_draw(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int64]]:
+    """As :func:`units_among`, or each text alone where units of a side are too few for a test."""
+    units = units_among(corpora)
+    if not too_few(*units.values()):
+        return units
+    ends = np.cumsum([own.size for own in units.values()])
+    return {name: np.arange(end - own.size, end) for (name, own), end in zip(units.items(), ends, strict=True)}
+
+
 def prompts_of(corpora: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:
     """Return the prompt of each text by corpus, empty where there is none.
 

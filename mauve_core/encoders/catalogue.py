@@ -184,6 +184,11 @@ def available_models() -> tuple[AvailableModel, ...]:
     return tuple(AvailableModel(name, text, ready, name not in MASKED) for name, (text, ready) in found.items())
 
 
+def names_our_own(name: str) -> bool:
+    """Return whether the name of an encoder is one of ours, rather than that of a file, a hub id or a server."""
+    return name in (*PACKAGED, *IMAGE_ENCODERS)
+
+
 def weights_of(name: str) -> str:
     """Return what the weights of a packaged model are; an empty string for any other name, which says so itself."""
     return PACKAGED[name].weights if name in PACKAGED else ""
@@ -248,7 +253,7 @@ def must_be_fetched(name: str, revision: str | None = None) -> bool:
         with suppress(MauveLensError):  # damage is told where the adapter is used
             base = read_adapter(files_in(path), name).base
             return base is not None and not _holds_adapter(base, None) and must_be_fetched(base)
-    is_local = name in (*PACKAGED, *IMAGE_ENCODERS) or names_word_vectors(name) or _path_of(name) is not None
+    is_local = names_our_own(name) or names_word_vectors(name) or _path_of(name) is not None
     return not is_local and not names_server(name) and hub.is_id(name) and hub.cached_commit(name, revision) is None
 
 

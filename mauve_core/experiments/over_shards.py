@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from mauve_core.analysis.closest import SCORE, Ranked, among_others, closest_of, mean_and_interval, score_in_full
+from mauve_core.analysis.closest import SCORE, Ranked, among_others, closest_of, mean_and_interval, score_in_full, under
 from mauve_core.analysis.precomputed import run_preflight
-from mauve_core.analysis.sentences import Name, Sentence, sentence
+from mauve_core.analysis.sentences import Name, Sentence, filled, sentence
 from mauve_core.analysis.verdict import ALL_COPY, TOO_FEW
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
@@ -90,7 +90,8 @@ def closest_over_all(found: ShardedComparison, copying: Collection[str] = ()) ->
         return sentence(ALL_COPY)
     leader, *others = ordered or ranked
     if not others:
-        return sentence("{} over all texts: {}.", Name(leader.name), score_in_full(leader))
+        has = filled("{} has {} over all texts.", Name(leader.name), score_in_full(leader))
+        return Sentence(under(found.encoder, None, has))
     test = partial(found.difference, SCORE)
     tests = [each for other in others if (each := test(leader.name, other.name)) is not None]
     why = None
@@ -100,7 +101,7 @@ def closest_over_all(found: ShardedComparison, copying: Collection[str] = ()) ->
         why = f"numbers of texts differ by more than {as_percent(LIKE_SIZES)}, so not all differences were tested"
         tied = [other for other in others if overlap(_ends(leader), _ends(other))]
     behind = [other for other in others if other not in tied]
-    parts = closest_of(leader, tied, behind, test, why)
+    parts = under(found.encoder, None, closest_of(leader, tied, behind, test, why))
     return Sentence(among_others(parts) if copying else parts)
 
 

@@ -116,7 +116,7 @@ def _methods(run: Run) -> tuple[Block, ...]:
         method_figures.bump_figure(table, order, run.comparison),
         "Ranking by each method",
         "Methods with k-means use the run's pairwise clusters and seeds; others fit their own estimators to each "
-        "pair. The candidate closest to the human texts is on top; a gray bar joins candidates of the same rank. "
+        "pair. Rank 1 is on top; a gray bar joins candidates of the same rank. "
         f"{about_ranks(table, run.comparison)}",
     )
     note = (

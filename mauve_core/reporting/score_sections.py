@@ -233,7 +233,7 @@ def _leaderboard_table(comparison: Comparison) -> Table:
         "Encoder",
     )
     return Table(
-        "Scores of every candidate, closest to the human texts first",
+        "Scores of every candidate, the highest MAUVE first",
         columns,
         tuple(rows),
         "↑ larger is closer to the human texts, ↓ smaller is. Below each score is its bootstrap interval. "

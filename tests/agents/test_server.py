@@ -137,7 +137,9 @@ def test_scores_have_the_digits_of_the_leaderboard(server: MCPServer, run: Run) 
         )
         assert tested["difference"] == pytest.approx(own.difference, rel=1e-5)
         assert tested["told_apart"] == own.told_apart
-        assert tested["result"].startswith("[candidate 1] is closer to the human texts than [candidate 3]:")
+        assert tested["result"].startswith(
+            "Under the features given, [candidate 1] is closer to the human texts than [candidate 3]:"
+        )
 
     talk(server, told)
 
@@ -148,7 +150,7 @@ def test_the_closer_candidate_is_so_under_scores_of_both_directions(server: MCPS
         rows = (await session.ask("leaderboard", run=RUN, score=score))["rows"]
         assert rows[0]["name"] == best
         tested = await session.ask("test_candidates", run=RUN, first="collapsed", second=best, score=score)
-        assert tested["result"].startswith("[candidate 1] is closer")
+        assert tested["result"].startswith("Under the features given, [candidate 1] is closer")
 
     talk(server, told)
 
@@ -171,7 +173,7 @@ def test_without_a_verdict_candidates_have_numbers_too(server: MCPServer, crowd:
     async def told(session: Session) -> None:
         found = await session.ask("verdict", run=crowd.id)
         assert found["leaders"] == []
-        assert "60 texts ([candidate 11]) cannot support a score" in found["closest"]
+        assert found["closest"].startswith("The human side, [candidate 1], [candidate 2] and 9 more have 60 texts each")
         assert not any(each.name in found["closest"] for each in crowd.comparison.candidates)
 
     talk(server, told)

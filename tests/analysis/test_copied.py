@@ -176,7 +176,7 @@ def test_a_run_of_a_copier(tmp_path: Path) -> None:
         f"copier copies 40 of 120 texts from the human file; without them its MAUVE is {score:.3f} (80 texts)."
     ]
     assert found.leaders == ("near",)
-    assert str(found.closest).startswith("Among the others, near is closer to the human texts than far: MAUVE ")
+    assert str(found.closest).startswith("Among the others, under the features given, near is closer to ")
 
 
 @pytest.mark.usefixtures("own_home")

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mauve_core.analysis.closest import Elsewhere
 from mauve_core.analysis.copied import CopiedTexts
 from mauve_core.analysis.gap_test import GapTest
 from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.preflight import FormatDifference, Preflight
 from mauve_core.analysis.sentences import Name
 from mauve_core.analysis.verdict import Verdict, verdict, verdict_of
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.scoring.compare import compare
@@ -110,9 +111,9 @@ def test_one_clear_winner() -> None:
     found, sentences = said(comparison, reasons={name: reason_of(name) for name in "abc"})
     assert sentences == [
         "b, a and c (200 texts each) compared with 200 human texts: 200 prompts shared with the human texts, matched "
-        "by equal prompts; features given.",
-        "a is closest to the human texts, told apart from every other candidate: MAUVE 0.900 ± 0.010 (0.880 to 0.920), "
-        "ahead of b, the next, by 0.200 (0.170 to 0.230; adjusted p = 0.004).",
+        "by equal prompts.",
+        "Under the features given, a is closest to the human texts, told apart from every other candidate: MAUVE 0.900 "
+        "± 0.010 (0.880 to 0.920), ahead of b, the next, by 0.200 (0.170 to 0.230; adjusted p = 0.004).",
         "Main difference of c: it repeats itself (distinct-4 46% per text against 95%).",
     ]
     assert found.leaders == ("a",)
@@ -122,8 +123,9 @@ def test_one_clear_winner() -> None:
 def test_two_that_tie() -> None:
     found, sentences = said(of({"a": 0.71, "b": 0.72}), reasons={"b": reason_of("b"), "a": reason_of("a")})
     assert sentences[1:] == [
-        "Whether b or a is closer to the human texts cannot be told with 200 texts each: MAUVE 0.720 ± 0.010 (0.700 to "
-        "0.740) and 0.710 ± 0.010 (0.690 to 0.730) differ by 0.010 (−0.020 to 0.040; adjusted p = 0.3).",
+        "Under the features given, whether b or a is closer to the human texts cannot be told with 200 texts each: "
+        "MAUVE 0.720 ± 0.010 (0.700 to 0.740) and 0.710 ± 0.010 (0.690 to 0.730) differ by 0.010 (−0.020 to 0.040; "
+        "adjusted p = 0.3).",
         "Main difference of b: it repeats itself (distinct-4 46% per text against 95%).",
     ]
     assert found.leaders == ("b", "a")
@@ -132,13 +134,16 @@ def test_two_that_tie() -> None:
 def test_all_tie() -> None:
     _, sentences = said(of({"a": 0.71, "b": 0.72, "c": 0.7}))
     assert sentences[1:] == [
-        "One of b, a and c is closest to the human texts, but 200 texts each do not tell which: b has the highest "
+        "Under the features given, one of b, a and c is closest to the human texts, but 200 texts each do not tell "
+        "which: b has the highest "
         "MAUVE, 0.720 ± 0.010 (0.700 to 0.740)."
     ]
     many = {f"m{number}": 0.7 - number / 1000 for number in range(7)}
     found, sentences = said(of(many))
     assert sentences[0].startswith("7 candidates (200 texts each) compared with 200 human texts: ")
-    assert sentences[1].startswith("One of the 7 candidates is closest to the human texts, but 200 texts each ")
+    assert sentences[1].startswith(
+        "Under the features given, one of the 7 candidates is closest to the human texts, but 200 texts each "
+    )
     assert found.leaders == tuple(many)
 
 
@@ -152,7 +157,8 @@ def test_a_group_leads(tied: int, which: str) -> None:
     first = f"m{tied + 1}"
     behind = f"0.{tied + 1}00 (0.{tied}70 to 0.{tied + 1}30; adjusted p = 0.004)"
     assert sentences[1:] == [
-        f"One of {which} is closest to the human texts, but 200 texts each do not tell which: m0 has the highest "
+        f"Under the features given, one of {which} is closest to the human texts, but 200 texts each do not tell "
+        f"which: m0 has the highest "
         f"MAUVE, 0.700 ± 0.010 (0.680 to 0.720). It is ahead of {first}, the best of the {7 - tied} that are told "
         f"apart, by {behind}."
     ]
@@ -171,7 +177,9 @@ def test_a_candidate_below_the_next_rank_may_be_tied_with_the_first() -> None:
     assert [(each.candidate.name, each.rank) for each in standings(comparison)] == [("a", 1), ("b", 2), ("c", 2)]
     found, sentences = said(comparison)
     assert found.leaders == ("a", "c")
-    assert sentences[1].startswith("One of a and c is closest to the human texts, but 200 texts each do not tell")
+    assert sentences[1].startswith(
+        "Under the features given, one of a and c is closest to the human texts, but 200 texts each do not tell"
+    )
     assert "It is ahead of b, which is told apart, by 0.010" in sentences[1]
 
 
@@ -180,14 +188,16 @@ def test_one_candidate() -> None:
     found, sentences = said(comparison, reasons={"a": reason_of("a")})
     assert sentences == [
         "a (200 texts) compared with 200 human texts: 200 prompts shared with the human texts, matched by equal "
-        "prompts; features given.",
-        "The texts of a differ from the human texts (p = 0.002): MAUVE 0.900 ± 0.010 (0.880 to 0.920).",
+        "prompts.",
+        "Under the features given, the texts of a differ from the human texts (p = 0.002): MAUVE 0.900 ± 0.010 "
+        "(0.880 to 0.920).",
         "Main difference: it repeats itself (distinct-4 46% per text against 95%).",
     ]
     assert found.leaders == ("a",)
     _, sentences = said(comparison, NO_GAP)
     assert sentences[1:] == [
-        "The texts of a are not told apart from the human texts (p = 0.21): MAUVE 0.900 ± 0.010 (0.880 to 0.920)."
+        "Under the features given, the texts of a are not told apart from the human texts (p = 0.21): MAUVE 0.900 ± "
+        "0.010 (0.880 to 0.920)."
     ]
 
 
@@ -199,7 +209,9 @@ def test_a_leader_that_is_not_told_apart_from_people() -> None:
 def test_a_gap_that_is_not_tested_is_called_neither_a_difference_nor_none() -> None:
     untested = GapTest(0.0, 0, 0, "one unit has 60 of 200 texts of a side")
     _, sentences = said(of({"a": 0.9}), untested)
-    assert sentences[1].startswith(f"The texts of a are not tested against the human texts ({untested.why}): MAUVE ")
+    assert sentences[1].startswith(
+        f"Under the features given, the texts of a are not tested against the human texts ({untested.why}): MAUVE "
+    )
     _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")]), untested)
     assert sentences[1].endswith(f" The gap between a and the human texts is not tested: {untested.why}.")
 
@@ -247,15 +259,16 @@ def test_a_candidate_that_copies_is_never_the_closest() -> None:
     )
     assert sentences[1:] == [
         "a copies 60 of 200 texts from the human file; without them its MAUVE is 0.600 (140 texts).",
-        "Among the others, b is closest to the human texts, told apart from every other candidate: MAUVE 0.900 ± 0.010 "
-        "(0.880 to 0.920), ahead of c, the next, by 0.100 (0.070 to 0.130; adjusted p = 0.004).",
+        "Among the others, under the features given, b is closest to the human texts, told apart from every other "
+        "candidate: MAUVE 0.900 ± 0.010 (0.880 to 0.920), ahead of c, the next, by 0.100 (0.070 to 0.130; adjusted "
+        "p = 0.004).",
         "Main difference of b: it repeats itself (distinct-4 46% per text against 95%).",
     ]
     assert found.leaders == ("b",)
     assert found.caution == sentences[1]
     _, sentences = said(comparison, checked=Preflight((), copied=(copies("b", score=None),)))
     assert sentences[1].endswith("from the human file; too few are left to score without them.")
-    assert sentences[2].startswith("Among the others, one of a, c and d is closest to the human texts, but ")
+    assert sentences[2].startswith("Among the others, under the features given, one of a, c and d is closest to ")
 
 
 def test_where_one_is_left_or_all_copy_nobody_is_called_the_closest() -> None:
@@ -263,7 +276,8 @@ def test_where_one_is_left_or_all_copy_nobody_is_called_the_closest() -> None:
     found, sentences = said(comparison, checked=Preflight((), copied=(copies("a", score=None, all_of_them=True),)))
     assert sentences[1:] == [
         "a copies all 200 texts from the human file.",
-        "The texts of b differ from the human texts (p = 0.002): MAUVE 0.900 ± 0.010 (0.880 to 0.920).",
+        "Under the features given, the texts of b differ from the human texts (p = 0.002): MAUVE 0.900 ± 0.010 "
+        "(0.880 to 0.920).",
     ]
     assert found.leaders == ("b",)
     found, sentences = said(comparison, checked=Preflight((), copied=(copies("a"), copies("b"))))
@@ -271,7 +285,8 @@ def test_where_one_is_left_or_all_copy_nobody_is_called_the_closest() -> None:
     assert found.leaders == ()
     found, sentences = said(of({"a": 0.9}), NO_GAP, checked=Preflight((), copied=(copies("a"),)))
     assert sentences[2] == (
-        "The texts of a are not told apart from the human texts (p = 0.21): MAUVE 0.900 ± 0.010 (0.880 to 0.920)."
+        "Under the features given, the texts of a are not told apart from the human texts (p = 0.21): MAUVE 0.900 ± "
+        "0.010 (0.880 to 0.920)."
     )
     assert found.leaders == ()
 
@@ -328,10 +343,10 @@ def test_too_few_texts_a_cluster() -> None:
 
 
 UNSUPPORTED = {
-    "too few": "99 texts (b) cannot support a score: 100 are needed.",
-    "few units": "200 texts (b) of 19 independent units cannot support a score: 20 are needed.",
-    "given twice": "b has the same texts as the human side: there is nothing to compare.",
-    "equal": "All 200 texts of b are equal: they cannot support a score.",
+    "too few": "b has 99 texts: too few for a score, which needs 100.",
+    "few units": "b has 19 independent units, such as prompts: too few for a score, which needs 20.",
+    "given twice": "b has 200 texts, the same as the human side: there is nothing to compare.",
+    "equal": "b has 200 equal texts: they cannot support a score.",
 }
 
 
@@ -363,7 +378,9 @@ def unsupported(name: str, how: str) -> Comparison:
 def test_no_verdict_of_what_supports_no_score_and_one_of_the_other_candidate(how: str) -> None:
     found, sentences = said(unsupported("b", how), reasons={name: reason_of(name) for name in "ab"})
     assert (sentences[1], found.few.names) == (UNSUPPORTED[how], ["b"])  # type: ignore[union-attr]
-    assert sentences[2].startswith("The texts of a differ from the human texts (p = 0.002): MAUVE 0.700")
+    assert sentences[2].startswith(
+        "Under the features given, the texts of a differ from the human texts (p = 0.002): MAUVE 0.700"
+    )
     assert sentences[3].startswith("Main difference: it repeats itself")
     assert found.leaders == ("a",)
 
@@ -371,9 +388,72 @@ def test_no_verdict_of_what_supports_no_score_and_one_of_the_other_candidate(how
 @pytest.mark.parametrize("how", ["too few", "few units", "equal"])
 def test_no_verdict_at_all_where_the_human_side_supports_no_score(how: str) -> None:
     found, sentences = said(unsupported(HUMAN, how))
-    what = UNSUPPORTED[how].replace("(b)", "(the human side)").replace("of b are", "of the human side are")
-    assert sentences[1:] == [what]
+    assert sentences[0].startswith("Under the features given, b and a (")
+    assert sentences[1:] == [UNSUPPORTED[how].replace("b has", "The human side has")]
     assert found.leaders == ()
+
+
+def test_a_reason_is_said_once_of_all_that_it_holds_of_and_a_model_is_not_called_human() -> None:
+    made = of({"a": 0.9, "b": 0.8, "c": 0.7}, n=40, prompts=False)
+    assert said(made)[1][1:] == ["The human side, a, b and c have 40 texts each: too few for a score, which needs 100."]
+    written = dataclasses.replace(made, human=dataclasses.replace(made.human, source="gpt", n=60), contents={})
+    assert said(written)[1][1].startswith("The reference side, a, b and c have 40 to 60 texts each: too few ")
+
+
+def under(encoder: EncoderConfig | None, features_from: str | None = None) -> str:
+    made = of({"a": 0.9, "b": 0.7}, apart=[("a", "b")])
+    config = dataclasses.replace(made.config, encoder=encoder, features_from=features_from)
+    return said(dataclasses.replace(made, config=config))[1][1]
+
+
+def test_who_is_closest_is_said_with_what_made_the_features() -> None:
+    assert under(EncoderConfig("minilm")).startswith("Under minilm (all-MiniLM-L6-v2), a is closer to the human texts")
+    assert under(EncoderConfig("./human texts")).startswith("Under ./human texts, a is closer to ")
+    assert under(None, "human texts of ours").startswith("Under the features of human texts of ours, a is closer to ")
+    comparison = of({"a": 0.95, "b": 0.9}, apart=[("a", "b")])
+    _, sentences = said(comparison, checked=Preflight((), copied=(copies("a"), copies("b"))))
+    assert sentences[0].startswith("Under the features given, a and b ("), "where no other sentence names it"
+
+
+def test_the_words_for_an_encoder_are_not_those_for_items_of_another_kind() -> None:
+    made = of({"a": 0.9, "b": 0.7}, apart=[("a", "b")])
+    config = dataclasses.replace(made.config, encoder=EncoderConfig("./human texts"))
+    images = dataclasses.replace(made, config=config, human=dataclasses.replace(made.human, kind="image"))
+    assert said(images)[1][1].startswith("Under ./human texts, a is closer to the real images than b")
+
+
+def elsewhere(*order: str, apart: Collection[tuple[str, str]]) -> Elsewhere:
+    return Elsewhere("minilm", order, frozenset(map(frozenset, apart)))
+
+
+@pytest.mark.parametrize(
+    ("order", "apart", "sentence"),
+    [
+        ("abc", ["ab", "ac"], "Under minilm, too, a is closest."),
+        ("bac", ["ba", "bc"], "Under minilm, b is closest instead."),
+        ("bac", ["bc"], "Under minilm, b and a are tied for closest."),
+        ("acb", ["bc"], "Under minilm, a, c and b are tied for closest."),
+    ],
+)
+def test_another_encoder_agrees_as_far_as_its_tests_say(order: str, apart: list[str], sentence: str) -> None:
+    comparison = of({"a": 0.9, "b": 0.7, "c": 0.5}, apart=[("a", "b"), ("a", "c")])
+    found = elsewhere(*order, apart=[(one, other) for one, other in apart])
+    result = verdict_of(comparison, lambda _: GAP, lambda _: None, Preflight(()), [found])
+    assert str(result.encoders) == result.as_dict()["encoders"] == sentence
+    assert result.sentences[2] is result.encoders, "below who is closest"
+
+
+def test_another_encoder_is_asked_about_those_that_are_ranked() -> None:
+    def told(comparison: Comparison, checked: Preflight, order: str, apart: list[tuple[str, str]]) -> str | None:
+        found = [elsewhere(*order, apart=apart)]
+        return verdict_of(comparison, lambda _: GAP, lambda _: None, checked, found).as_dict()["encoders"]  # type: ignore[return-value]
+
+    tie = of({"a": 0.9, "b": 0.89, "c": 0.5}, apart=[("a", "c")])
+    copying = Preflight((), copied=(copies("a"),))
+    assert told(tie, Preflight(()), "bac", [("b", "c")]) == "Under minilm, too, b and a are tied for closest."
+    assert told(tie, copying, "abc", [("b", "c")]) == "Under minilm, b is closest of the others instead."
+    assert told(of({"a": 0.9}), Preflight(()), "a", []) is None
+    assert told(unsupported("b", "too few"), Preflight(()), "ba", [("a", "b")]) is None
 
 
 def test_generations_are_counted_and_both_spreads_are_named() -> None:
@@ -400,9 +480,9 @@ def test_names_are_marked_and_all_else_is_escaped_by_the_page() -> None:
     comparison = of(dict(zip(names, (0.9, 0.7), strict=True)), apart=[names])
     words = dataclasses.replace(reason_of(names[1]), where="words", property_name="", words=("a_b", "c"))
     found, _ = said(comparison, reasons={names[1]: words})
-    assert str(found.closest).startswith("<b>x</b> is closer to the human texts than *y*: MAUVE")
+    assert str(found.closest).startswith("Under the features given, <b>x</b> is closer to the human texts than *y*")
     marked = found.closest.written(lambda name: f"[{name}]", str.upper)
-    assert marked.startswith("[<b>x</b>] IS CLOSER TO THE HUMAN TEXTS THAN [*y*]: MAUVE ")
+    assert marked.startswith("UNDER THE FEATURES GIVEN, [<b>x</b>] IS CLOSER TO THE HUMAN TEXTS THAN [*y*]: MAUVE ")
     assert found.reason is not None
     assert "“A_B”" in found.reason.written(str, str.upper)
     assert [part for part in found.subject.parts if isinstance(part, Name)] == list(names)
@@ -427,7 +507,9 @@ def test_no_sentence_claims_more_than_the_tests(data: st.DataObject) -> None:
     assert alone == (len(names) > 1 and len(found.leaders) == 1)
     if len(found.leaders) > 1:
         assert "cannot be told" in claim or "do not tell which" in claim
-        assert claim.startswith(("One of ", "Which of ", "Whether "))
+        assert claim.startswith(
+            tuple(f"Under the features given, {each} " for each in ("one of", "which of", "whether"))
+        )
     first_rank = [each.candidate.name for each in standings(comparison) if each.rank == 1]
     assert set(first_rank) <= set(found.leaders)
 
@@ -445,5 +527,5 @@ def test_one_half_of_the_human_texts_as_a_candidate_is_not_told_apart(tmp_path: 
     others = {name: corpora[name] for name in ("others", "collapsed")}
     comparison = compare(corpora[HUMAN], others, config, features=arrays)
     found = str(verdict(RunStore(tmp_path / "runs").save("halves", comparison, corpora, arrays)).closest)
-    assert found.startswith("others is closer to the human texts than collapsed")
+    assert found.startswith("Under the features given, others is closer to the human texts than collapsed")
     assert " The gap between others and the human texts could be one between human texts (p = " in found

@@ -25,6 +25,8 @@ from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.words import TEXTS
+from mauve_core.experiments.encoders import EncoderTable
+from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.experiments.over_shards import closest_over_all
 from mauve_core.figures.theme import as_label
@@ -48,6 +50,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.recompare import RecompareTask
 from tests.app.pages import url_of
+from tests.encoder_tables import result_of
 from tests.mutations import over_shards_example
 from tests.planted_copies import make_copier_run
 from tests.planted_formats import make_planted_run
@@ -293,7 +296,7 @@ def test_a_copier_is_named_in_the_answer_and_the_others_are_ranked(open_page: Op
     assert not app.exception
     (answer,) = (plain(each.value) for each in app.markdown if "human file" in each.value)
     assert answer.startswith("copier copies 40 of 120 texts from the human file; without them its MAUVE is ")
-    assert "Among the others, near is closer to the human texts than far" in answer
+    assert "Among the others, under the features given, near is closer to the human texts than far" in answer
     assert any(each.label.startswith("Copied texts") for each in app.expander)
     (cells,) = app.table[0].value.to_dict("records")
     assert cells["Candidate's"].replace(UNBROKEN, " ") == "40 of 120 (33%)"
@@ -328,7 +331,8 @@ def test_a_run_can_be_normalized_as_a_new_one(
 
 
 def test_the_answer_is_the_verdict_of_the_run(open_page: OpenPage, own_home: Path) -> None:
-    found = verdict(make_run(own_home, n=100, seeds=2, projection=False))
+    run = make_run(own_home, n=100, seeds=2, projection=False)
+    found = verdict(run)
     assert found.reason is not None
     app = open_page()
     (answer,) = [each.value for each in app.markdown if each.value.startswith(opening(found.closest))]
@@ -340,6 +344,10 @@ def test_the_answer_is_the_verdict_of_the_run(open_page: OpenPage, own_home: Pat
     assert first.count(". ") == 0
     assert f"**{found.leaders[0]}**" in answer
     assert any(each.value == f"{own}{answer}" for each in open_page(scale="2").markdown)
+    other = result_of("minilm", {"close": 0.5, "shifted": 0.3, "collapsed": 0.1})
+    table = EncoderTable((result_of(None, dict.fromkeys(other.scores, 0.2)), other))
+    RunStore().attach(run.id, ENCODERS, dataclass_to_json(table))
+    assert any("Under minilm, close, shifted and" in plain(each.value) for each in open_page().markdown)
 
 
 def plain(markdown: str) -> str:

@@ -81,7 +81,8 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
         )
     )
     assert list(record)[:2] == ["schema", "verdict"]
-    assert record["verdict"]["closest"].startswith("close is closer to the human texts than collapsed: MAUVE 0.")
+    closest = record["verdict"]["closest"]
+    assert closest.startswith("Under the features given, close is closer to the human texts than collapsed: MAUVE 0.")
     assert record["verdict"]["leaders"] == ["close"]
     assert len(found["rows"]) == 24, "two candidates, twelve kinds"
     assert {"human", "settings", "warnings", "candidates"} <= set(record)

@@ -34,7 +34,7 @@ from tests.word_runs import encoded_run
 pytestmark = pytest.mark.integration
 
 DIGESTS = {
-    "mauve-lens/compare/1": "e17cb61103697c50",
+    "mauve-lens/compare/1": "56ec417dc285a456",
     "mauve-lens/shard-merge/1": "02b4bd371b9a5cc6",
     "mauve-lens/shard-run/1": "600e9b062ad8a306",
     "mauve-lens/gate/1": "aa6509e80566978e",

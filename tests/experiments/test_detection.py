@@ -61,6 +61,8 @@ def test_only_a_lower_mauve_counts():
     assert split_p_value([alike], 5.0, 99, 0) == 1.0
     apart = part_of([0, 1] * 20, [2, 3] * 20, 4)
     assert split_p_value([apart], 5.0, 99, 0) == 0.01
+    few = np.repeat([0, 1, 2, 3], 20)
+    assert split_p_value([apart], 5.0, 99, 0, few) > 0.2, "of 6 deals of four units, 2 are as far apart"
 
 
 def test_p_values_of_splits_are_averaged_and_doubled():

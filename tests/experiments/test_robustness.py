@@ -201,7 +201,25 @@ def test_equal_prompts_decide_which_texts_take_the_place_of_a_half(run):
     twice = tuple(f"prompt {i // 2}" for i in range(N))
     repeated = {name: replace(corpus, prompts=twice) for name, corpus in run.corpora.items()}
     (split,) = split_rows(repeated, HUMAN, np.arange(N), 0, 1, 1)
-    assert all(len(set(others.tolist())) == N // 2 for others in split.others.values())
+    assert all(len(set(others.tolist())) == len(split.comparison) for others in split.others.values())
+
+
+def test_no_prompt_lies_on_both_sides_of_a_split(run):
+    thrice = tuple(f"prompt {i // 3}" for i in range(N))
+    corpora = {name: replace(corpus, prompts=thrice) for name, corpus in run.corpora.items()}
+    for rows in (np.arange(N), np.arange(15, N)):
+        for split in split_rows(corpora, HUMAN, rows, 0, 3, 1):
+            assert len(split.reference) == len(split.comparison) == (len(rows) - 2) // 2
+            sides = [{thrice[row] for row in half} for half in (split.reference, split.comparison)]
+            assert not sides[0] & sides[1]
+            halves = np.concatenate([split.reference, split.comparison])
+            pairs = {(thrice[row], unit) for row, unit in zip(halves, split.units, strict=True)}
+            assert len(pairs) == len({unit for _, unit in pairs}) == len(sides[0] | sides[1])
+            assert not any(sides[0] & {thrice[row] for row in other} for other in split.others.values())
+    few = {name: replace(corpus, prompts=tuple(f"{i % 19}" for i in range(N))) for name, corpus in corpora.items()}
+    (split,) = split_rows(few, HUMAN, np.arange(N), 0, 1, 1)
+    assert len(split.comparison) == N // 2
+    assert len(set(split.units)) == N, "too few prompts: texts are dealt one by one"
 
 
 def test_sources_without_those_ids_are_drawn_and_small_ones_left_out(run):
@@ -335,8 +353,9 @@ def test_first_halves_are_swapped_within_each_comparison_half(encoded):
     probe_run(encoded, [parse_perturbation("swap-halves")], splits=2, encoder=Spy())
     rows = np.arange(len(encoded.corpora[HUMAN]))
     splits = split_rows(encoded.corpora, HUMAN, rows, 0, 2, 1)
-    assert len(seen) == 48
-    for split, texts in zip(splits, (seen[:24], seen[24:]), strict=True):
+    n = len(splits[0].comparison)
+    assert len(seen) == 2 * n
+    for split, texts in zip(splits, (seen[:n], seen[n:]), strict=True):
         outside = [f"{HUMAN}{i}x" for i in split.reference]
         assert not [name for name in outside if any(f" {name}" in text for text in texts)]
 

@@ -189,13 +189,21 @@ def test_every_candidate_meets_the_same_human_texts_and_seeds_draw_their_own(run
     assert not np.array_equal(drawing_orders(request_for(changed, seed=1))[HUMAN][0], orders[HUMAN][0])
 
 
-def test_a_prompt_with_several_texts_gives_each_source_an_order_of_its_own(run: Run) -> None:
+def test_several_texts_of_a_prompt_are_drawn_together_and_the_same_prompts_of_each_source(run: Run) -> None:
     twice = tuple(f"prompt {i // 2}" for i in range(N))
     corpora = {name: replace(corpus, prompts=twice) for name, corpus in run.corpora.items()}
+    corpora["shifted"] = corpora["shifted"].take(range(N // 2))
+    others = {"ids": tuple(f"other {i}" for i in range(N)), "prompts": tuple(f"other {prompt}" for prompt in twice)}
+    corpora["collapsed"] = replace(corpora["collapsed"], **others)
     orders = drawing_orders(request_for(replace(run, corpora=corpora)))
-    for source in orders.values():
-        assert all(sorted(order) == list(range(N)) for order in source)
-    assert not np.array_equal(orders["close"][0], orders[HUMAN][0])
+    prompts = {name: [[corpora[name].prompts[row] for row in own] for own in orders[name]] for name in orders}
+    for name, source in orders.items():
+        assert all(sorted(order) == list(range(len(corpora[name]))) for order in source)
+        assert all(own[::2] == own[1::2] for own in prompts[name])
+    assert prompts["close"] == prompts[HUMAN]
+    known = {*twice[: N // 2]}
+    assert prompts["shifted"] == [[each for each in own if each in known] for own in prompts[HUMAN]]
+    assert prompts["collapsed"][0] != [f"other {each}" for each in prompts[HUMAN][0]]
 
 
 # The scaling constant

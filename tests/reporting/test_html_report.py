@@ -150,7 +150,7 @@ def test_a_difference_of_format_stands_above_the_scores(page: Page, own_home: Pa
 
 
 def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run: Run, page: Page) -> None:
-    rows = page.tables["Scores of every candidate, closest to the human texts first"]
+    rows = page.tables["Scores of every candidate, the highest MAUVE first"]
     heads, cells = rows[0], {row[0]: row[1:] for row in rows[1:]}
     assert heads[2:7] == ["Letters", "MAUVE ↑", "MAUVE* ↑", "Frontier integral ↓", "Mid-point ↓"]
     for standing in standings(kept_run.comparison):

@@ -61,10 +61,12 @@ def test_differences_are_those_of_the_scores(two: tuple[Plan, Path, ShardedCompa
 def test_the_closest_is_named_as_in_a_verdict(two: tuple[Plan, Path, ShardedComparison, Comparison]) -> None:
     *_, found, _ = two
     said = str(closest_over_all(found))
-    assert said.startswith("other is closer to the human texts than model: MAUVE")
+    assert said.startswith("Under the features given, other is closer to the human texts than model: MAUVE")
     assert "ahead by 0.440 (" in said
     assert [row[0] for row in over_all_rows(found)[1]] == ["other", "model"]
-    assert str(closest_over_all(found, ["other"])).startswith("model over all texts: MAUVE"), "what copies is left out"
+    assert str(closest_over_all(found, ["other"])).startswith("Under the features given, model has MAUVE"), (
+        "what copies is left out"
+    )
     assert str(closest_over_all(found, ["other", "model"])) == ALL_COPY
 
 
@@ -84,7 +86,7 @@ def test_without_a_test_intervals_decide_and_that_is_said(
     assert "cannot be told" in str(closest_over_all(mixed))
     one = dataclasses.replace(untested.candidates[0], scores=untested.candidates[1].scores)
     tied = dataclasses.replace(untested, candidates=(one, untested.candidates[1]))
-    assert str(closest_over_all(tied)).startswith("Whether model or other is closer to the human texts cannot be told")
+    assert str(closest_over_all(tied)).startswith("Under the features given, whether model or other is closer to ")
 
 
 def test_one_candidate_has_no_joint_partition(tmp_path: Path) -> None:
@@ -94,4 +96,4 @@ def test_one_candidate_has_no_joint_partition(tmp_path: Path) -> None:
     )
     assert found.differences == ()
     assert not Work.open(tmp_path / "work").path("partitions", 0).exists()
-    assert str(closest_over_all(found)).startswith("model over all texts: MAUVE")
+    assert str(closest_over_all(found)).startswith("Under the features given, model has MAUVE")

@@ -161,12 +161,6 @@ def preflight_of(run_id: str) -> Preflight:
     return run_preflight(load_run(run_id))
 
 
-@kept_by_run(max_entries=16, show_spinner="Looking for the main reason")
-def verdict_of(run_id: str) -> Verdict:
-    """As ``mauve_core.analysis.verdict.verdict``."""
-    return verdict.verdict(load_run(run_id))
-
-
 @kept_by_run(max_entries=64, show_spinner="Looking for the main reasons")
 def main_reason(run_id: str, candidate: str) -> Reason | None:
     """As ``mauve_core.analysis.precomputed.run_main_reason``."""
@@ -176,6 +170,12 @@ def main_reason(run_id: str, candidate: str) -> Reason | None:
 def _results_stamp(run_id: str) -> str | None:
     """What changes with the results that are attached to a run."""
     return RunStore().fingerprints().get(run_id)
+
+
+@kept(max_entries=16, show_spinner="Looking for the main reason", version=_results_stamp)
+def verdict_of(run_id: str) -> Verdict:
+    """As ``mauve_core.analysis.verdict.verdict``."""
+    return verdict.verdict(load_run(run_id))
 
 
 @kept(max_entries=32, version=_results_stamp)

@@ -56,7 +56,8 @@ QUESTIONS: dict[Axis, str] = {
     "in each.",
     "scale": "How much does the constant c stretch the scores? A larger c spreads out good candidates and squeezes "
     "the others together near 0.",
-    "decoder": "Which value of the decoder's parameter comes closest to the human texts? Every candidate is a point.",
+    "decoder": "Which value of the decoder's parameter comes closest to the human texts under the run's encoder? Every "
+    "candidate is a point.",
     "neighbors": "Does the score by nearest neighbors depend on their number? Few neighbors are noisy, many blur small "
     "differences.",
     "components": "How many principal components do the estimators without bins need? Where lines cross, the ranking "

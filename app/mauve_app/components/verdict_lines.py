@@ -24,7 +24,7 @@ def show(run: Run, state: State, *, sampled: bool = False) -> None:
     whatever the reader has set; the table of formats stands below it. ``sampled``: the run is a sample of more texts.
     """
     found = cache.verdict_of(run.id)
-    shown = [found.few, *found.copied, in_sentences(found.closest)[0], found.format, found.reason]
+    shown = [found.few, *found.copied, in_sentences(found.closest)[0], found.encoders, found.format, found.reason]
     changed = score_controls.settings_in_words(state, run.comparison)
     own = "At the run's own settings: " if changed else ""
     sample = "In the sample: " if sampled else ""
@@ -35,7 +35,7 @@ def show(run: Run, state: State, *, sampled: bool = False) -> None:
 def show_closest(run: Run) -> None:
     """Who is closest to the human texts, at the run's own settings."""
     found = cache.verdict_of(run.id)
-    st.markdown(_written([found.few, *found.copied, in_sentences(found.closest)[0]]))
+    st.markdown(_written([found.few, *found.copied, in_sentences(found.closest)[0], found.encoders]))
 
 
 def show_rest(run: Run) -> None:

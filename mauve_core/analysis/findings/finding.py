@@ -31,7 +31,7 @@ from mauve_core.base.formatting import interval
 from mauve_core.base.validation import Count, Share, Within
 from mauve_core.base.words import Words
 from mauve_core.corpus.kinds import TEXT, kind_of
-from mauve_core.numerics.resampling.units import too_few
+from mauve_core.numerics.resampling.units import require_units
 from mauve_core.numerics.statistics.exchange_test import exchange_test
 from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
 
@@ -204,9 +204,7 @@ def find(
     if not 0 < q < 1:
         raise InputError("The false discovery rate is not usable", allowed="a number in (0, 1)", received=repr(q))
     of_model, units = sides.of_model, sides.units
-    few = too_few(units[~of_model], units[of_model])
-    if few:
-        raise InputError(f"Texts of {sides.candidate} support no test of statements", received=few)
+    require_units(f"Texts of {sides.candidate} support no test of statements", units[~of_model], units[of_model])
     suggesting = _split(sides, seed)
     tested = ~suggesting
     known = list(suggested(sides, suggesting, () if more is None else more(sides, suggesting)))

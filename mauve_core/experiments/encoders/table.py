@@ -13,10 +13,12 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.analysis.closest import SCORE, Elsewhere
 from mauve_core.base.config import SCORE_BOUNDS, SCORES, EncoderConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Count, NotNegative, RangedByName, Settings, Within
+from mauve_core.encoders.catalogue import names_our_own
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.scoring.result import Difference
@@ -179,3 +181,28 @@ def stored_encoders(run: Run) -> EncoderTable | None:
     table = from_json(EncoderTable, values)
     run.require_sources(table.candidates, "The table of encoders")
     return table
+
+
+def elsewhere(run: Run) -> tuple[Elsewhere, ...]:
+    """The run's candidates under the program's own encoders but the run's, as a verdict takes them; pages show damage.
+
+    Each at its usual pooling and layer; what was not compared is left out.
+    """
+    try:
+        table = stored_encoders(run)
+    except MauveLensError:
+        return ()
+    own = run.comparison.config.encoder
+    found = []
+    for result in () if table is None else table.results[1:]:
+        encoder = result.encoder
+        if encoder is None or (own is not None and encoder.model == own.model) or not names_our_own(encoder.model):
+            continue
+        if (encoder.pooling, encoder.layer) == ("auto", -1):
+            apart = {frozenset((each.first, each.second)) for each in result.differences if _tells(each)}
+            found.append(Elsewhere(encoder.model, tuple(result.ranks(SCORE)), frozenset(apart)))
+    return tuple(found)
+
+
+def _tells(tested: Difference) -> bool:
+    return tested.score == SCORE and tested.told_apart

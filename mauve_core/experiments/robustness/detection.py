@@ -1,8 +1,8 @@
 """Whether MAUVE tells perturbed texts from untouched ones: a test that holds its level, and its result in words.
 
-A split deals texts to the reference and the comparison half at random. If a perturbation changes nothing that the
-features hold, it is an accident which half a text is in. So the test deals the texts of both halves anew and counts how
-often MAUVE is then as low as observed; the clusters, fitted to both halves together, stay. Splits share texts, so
+A split deals units of texts to the reference and the comparison half at random. If a perturbation changes nothing that
+the features hold, it is an accident which half a unit is in. So the test deals the units of both halves anew and counts
+how often MAUVE is then as low as observed; the clusters, fitted to both halves together, stay. Splits share texts, so
 their p-values may depend on each other in any way: twice their mean is a p-value nonetheless (Vovk and Wang, *Combining
 p-values via averaging*, Biometrika 2020, table 1). Holm's method corrects for the number of perturbations.
 
@@ -49,7 +49,13 @@ def permutations_for(perturbations: int) -> int:
     return max(PERMUTATIONS, 100 * perturbations - 1)
 
 
-def split_p_value(partitions: Sequence[Partition], scale: float, permutations: int, seed: int | SeedSequence) -> float:
+def split_p_value(
+    partitions: Sequence[Partition],
+    scale: float,
+    permutations: int,
+    seed: int | SeedSequence,
+    units: ArrayLike | None = None,
+) -> float:
     """One-sided p-value of one split: whether MAUVE of its two halves is lower than that of halves dealt at random.
 
     Parameters
@@ -62,6 +68,8 @@ def split_p_value(partitions: Sequence[Partition], scale: float, permutations: i
     permutations : int
         Deals, B >= 1.
     seed : int or numpy.random.SeedSequence
+    units : (n + m,) array of int, optional
+        Unit of each text of the two halves, which is dealt as a whole; by default every text is one.
 
     Returns
     -------
@@ -74,7 +82,8 @@ def split_p_value(partitions: Sequence[Partition], scale: float, permutations: i
     def mean(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
         return np.asarray(np.mean([each(first, second) for each in statistics], axis=0))
 
-    test = permutation_test(mean, reference, comparison, permutations=permutations, seed=seed, higher_is_closer=True)
+    how = {"permutations": permutations, "seed": seed, "units": units}
+    test = permutation_test(mean, reference, comparison, **how, higher_is_closer=True)
     return test.p_value
 
 

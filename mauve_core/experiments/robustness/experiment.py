@@ -225,7 +225,7 @@ class Work:
             for measure, found in self._scores(parts).items():
                 values[measure] += found
             if kind == "perturbation":
-                p_values.append(split_p_value(parts, self.score.scale, self.permutations, split.exchange))
+                p_values.append(split_p_value(parts, self.score.scale, self.permutations, split.exchange, split.units))
         n = len(self.splits[0].reference)
         scores = {measure: SeedSpread.of(found) for measure, found in values.items()}
         k = self.score.k or default_k(n, n)
@@ -278,7 +278,7 @@ def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[
         ),
         f"Divergences: {CLUSTER_SMOOTHING.title()}-smoothed clusters. MAUVE: unsmoothed ones, c = {score.scale:g}.",
         _on_flow(work.score, kept_share) if treated else "",
-        "One text is left out of each split because the number of texts is odd." if len(work.rows) % 2 else "",
+        _on_left_out(len(work.rows) - 2 * n),
     ]
     notes = [say(note) for note in notes]
     notes += [
@@ -293,6 +293,12 @@ def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[
             "texts are perturbed whole and then cut, so words from beyond the cut may move in."
         )
     return tuple(filter(None, notes))
+
+
+def _on_left_out(count: int) -> str:
+    if count > 1:
+        return f"{count:,} texts are left out of each split: halves are of one size and share no prompt or document."
+    return "One text is left out of each split because the number of texts is odd." if count else ""
 
 
 def _on_flow(score: ScoreConfig, share: float) -> str:

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.corpus.kinds import require_words
-from mauve_core.corpus.pairing import keys_of, prompt_names
+from mauve_core.corpus.pairing import units_to_draw
 from mauve_core.experiments.prefixes import RunPrefixes
 from mauve_core.experiments.sweeps.request import Collector, Request, Swept, halved, whole_values
+from mauve_core.numerics.resampling.units import together
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.partitioning import MIN_TEXTS, clustering_seeds, partition, partitions, reduced_together
 from mauve_core.scoring.streams import stream
@@ -129,26 +130,25 @@ def over_length(request: Request) -> Swept:
 
 
 def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
-    """The order in which each source's texts are drawn, (n,) rows per source and seed.
+    """The order in which each source's texts are drawn, (n,) rows per source and seed: unit by unit.
 
-    The human order depends only on the seed. A candidate with one text for each of the same prompts follows it; any
-    other has its own order.
+    The human order depends only on the seed. A candidate whose units are human ones, too, such as prompts, follows it;
+    any other has its own order.
     """
     orders: dict[str, list[NDArray[np.int64]]] = {name: [] for name in (HUMAN, *request.names)}
-    prompts = prompt_names(keys_of(request.run.corpora))
-    human = prompts[HUMAN]
-    unique = sorted(set(human))
+    corpora = request.run.corpora
+    human = units_to_draw({HUMAN: corpora[HUMAN]})[HUMAN]
+    units = {name: units_to_draw({HUMAN: corpora[HUMAN], name: corpora[name]}) for name in request.names}
     for seed in stream(request.score.seed, "subsets").spawn(request.score.seeds):
         of_human, of_others = seed.spawn(2)
-        first = np.random.default_rng(of_human).permutation(len(human))
+        first = together(np.random.default_rng(of_human).permutation(len(human)), human)
         orders[HUMAN].append(first)
-        for name in request.names:
-            own, drawn = prompts[name], orders[name]
-            if len(own) == len(human) and sorted(own) == unique:
-                row_of = {prompt: row for row, prompt in enumerate(own)}
-                drawn.append(np.array([row_of[human[row]] for row in first]))
-            else:
-                drawn.append(np.random.default_rng(of_others).permutation(len(own)))
+        for name, both in units.items():
+            own = together(np.random.default_rng(of_others).permutation(len(corpora[name])), both[name])
+            if np.isin(both[name], both[HUMAN]).all():
+                known, place = np.unique(both[HUMAN][first], return_index=True)
+                own = own[np.argsort(place[np.searchsorted(known, both[name][own])], kind="stable")]
+            orders[name].append(own)
     return orders
 
 

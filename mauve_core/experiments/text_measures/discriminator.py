@@ -56,7 +56,7 @@ class Discriminator(Measure):
         human: Collection,
         context: MeasureContext,
         progress: Progress = silent,  # noqa: ARG002
-    ) -> Terms:
+    ) -> _DiscriminatorTerms:
         if min(len(texts), len(human)) < LEAST:
             raise NotDefinedError(f"fewer than {LEAST} texts on a side")
         units = np.unique([*human.ids, *texts.ids], return_inverse=True)[1]
@@ -85,10 +85,10 @@ class _DiscriminatorTerms(Terms):
         self._humans = len(human)
         chance = max(np.mean(y[tested]), 1 - np.mean(y[tested]))
         self.note = f"tested on {len(tested):,}, chance is {chance:.3g}"
-        p_value = exchange_p_value(answers, y[tested], units[tested], rng)
-        if p_value is not None:
+        self.p_value = exchange_p_value(answers, y[tested], units[tested], rng)
+        if self.p_value is not None:
             self.note += (
-                f"; test of better than chance: p = {significant(p_value)} ({PERMUTATIONS:,} exchanges of labels)"
+                f"; test of better than chance: p = {significant(self.p_value)} ({PERMUTATIONS:,} exchanges of labels)"
             )
         if stuck:
             self.note += f"; a fit stopped after {ITERATIONS:,} iterations"

@@ -84,6 +84,11 @@ def by_appearance(numbers: ArrayLike) -> _Codes:
     return np.asarray(place[code.ravel()], dtype=np.int64)
 
 
+def together(order: NDArray[np.integer], units: ArrayLike) -> NDArray[np.int64]:
+    """Rows in this order, but those of a unit at the place of its first; ``units`` has that of each row of the data."""
+    return np.asarray(order[np.argsort(by_appearance(np.asarray(units)[order]), kind="stable")], dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Units:
     """The texts of two sides by unit.
@@ -206,6 +211,19 @@ def too_few(*sides: ArrayLike) -> str:
         if sizes.max() > MOST_SHARE * sizes.sum():
             return f"one unit has {sizes.max():,} of {sizes.sum():,} texts of a side; an interval needs at most a fifth"
     return ""
+
+
+def require_units(wrong: str, *sides: ArrayLike) -> None:
+    """Raise InputError, which says what is wrong, if units of sides, as for :func:`too_few`, support no test."""
+    why = too_few(*sides)
+    if why:
+        raise InputError(
+            wrong,
+            allowed=f"{LEAST_UNITS} or more independent units a side: prompts, documents or single texts",
+            received=why,
+            todo="Give texts of more prompts; where texts of one prompt are independent, leave the prompts out: "
+            "--prompt-field ''",
+        )
 
 
 class Draws:

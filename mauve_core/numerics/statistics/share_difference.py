@@ -27,7 +27,8 @@ def share_difference(
     units : (n,) array of int
     confidence : float in (0, 1)
     p : float, optional
-        Of the test that is reported with it. The two then agree about 0: the nearer end is moved to it, or just off it.
+        Of the test that is reported with it. The two then agree about 0: the nearer end is moved to it, or just off it;
+        of equal shares, whose difference the interval holds, it stays.
 
     Returns
     -------
@@ -67,7 +68,7 @@ def share_difference(
     below, above = other - other_low, one_high - one
     high = one - other + np.sqrt(max(0.0, below**2 - 2 * phi * below * above + above**2))
     low, high = max(float(low), -1.0), min(float(high), 1.0)
-    if p is None:
+    if p is None or (p <= 1 - confidence and one == other):
         return low, high
     if p > 1 - confidence:
         return min(low, 0.0), max(high, 0.0)

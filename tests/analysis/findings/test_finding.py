@@ -140,7 +140,9 @@ def test_a_rate_out_of_range_is_refused(q):
 
 
 def test_too_few_units_are_refused():
-    with pytest.raises(InputError, match=r"Texts of the model support no test.*19 independent units on a side"):
+    with pytest.raises(
+        InputError, match=r"Texts of the model support no test.*Allowed: 20 or more.*19 indep.*--prompt-f"
+    ):
         between(texts_of(30, 1), texts_of(19, 2))
 
 

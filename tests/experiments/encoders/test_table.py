@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from mauve_core.base.config import SCORES
+from mauve_core.analysis.verdict import verdict
+from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.encoders import EncoderTable, Reversal
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER
+from mauve_core.experiments.encoders.table import ATTACHMENT, elsewhere
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER, standings
+from mauve_core.store import RunStore
 from tests.encoder_tables import example, pairs, result_of
+from tests.synthetic import make_run
 
 NAMES = tuple("abcd")
 
@@ -40,6 +47,38 @@ def test_agreement_is_spearmans_correlation_of_every_two_encoders(score):
     assert np.allclose(np.diag(found)[:2], 1)
     assert np.isnan(found[2]).all()
     assert np.isnan(found[:, 2]).all()
+
+
+def test_the_verdict_says_what_the_programs_other_encoders_tell_apart(tmp_path):
+    run = make_run(tmp_path, n=100, seeds=2, projection=False)
+    assert verdict(run).encoders is None
+    near, between, far = (each.candidate.name for each in standings(run.comparison))
+    own = result_of(None, {near: 0.5, between: 0.3, far: 0.1})
+
+    def said(*others):
+        values = dataclass_to_json(EncoderTable((own, *others)))
+        RunStore(tmp_path / "runs").attach(run.id, ATTACHMENT, values)
+        return str(verdict(run).encoders)
+
+    apart = [frozenset((near, far)), frozenset((between, far))]
+    tied = result_of("minilm", {near: 0.3, between: 0.35, far: 0.1}, apart)
+    assert said(tied) == f"Under minilm, too, {between} and {near} are tied for closest."
+    every = [*apart, frozenset((near, between))]
+    clear = result_of("smollm2-135m", {near: 0.1, between: 0.35, far: 0.2}, every)
+    assert said(tied, clear).endswith(f"tied for closest. Under smollm2-135m, {between} is closest instead.")
+    mean = dataclasses.replace(clear, encoder=EncoderConfig("smollm2-135m", pooling="mean"))
+    theirs = dataclasses.replace(clear, encoder=EncoderConfig("/m/other"))
+    assert said(mean, theirs) == "None", "neither is how the program's own encoders are used"
+    RunStore(tmp_path / "runs").attach(run.id, ATTACHMENT, {"results": 3})
+    assert verdict(run).encoders is None, "the page of encoders shows the damage"
+
+
+def test_the_runs_own_encoder_is_none_of_the_others():
+    table = EncoderTable((result_of("minilm", {"a": 0.1, "b": 0.2}), result_of("smollm2-135m", {"a": 0.2, "b": 0.1})))
+    config = CompareConfig(encoder="minilm")
+    run = SimpleNamespace(attachment=lambda _: dataclass_to_json(table), require_sources=lambda *_: None)
+    run.comparison = SimpleNamespace(config=config)
+    assert [each.encoder for each in elsewhere(run)] == ["smollm2-135m"]
 
 
 def test_two_candidates_have_no_correlation():

@@ -32,7 +32,10 @@ _SHARES = [5, 4]
 
 def main() -> None:
     """Lay out the page: the answer, its two pictures, the candidates in order, and the rest folded."""
-    with page_chrome.head("Compare", said("Which candidate is closest to the human texts, and how certain is that?")):
+    with page_chrome.head(
+        "Compare",
+        said("Which candidate is closest to the human texts under the run's encoder, and how certain is that?"),
+    ):
         run = sidebar.opened_run()
         state = session.current()
         tour_panel.offer()
