@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 from collections.abc import Callable, Iterator
@@ -43,6 +44,7 @@ from mauve_core.experiments.text_measures.context import MeasureContext, Tokens 
 from mauve_core.experiments.text_measures.stored import collection_of  # noqa: E402
 from mauve_core.numerics.statistics.exchange_test import exchange_test  # noqa: E402
 from mauve_core.numerics.statistics.share_difference import share_difference  # noqa: E402
+from mauve_core.scoring.reduced_integral import reduced_integral  # noqa: E402
 
 KEPT = Path(".cache/calibration")
 DIMENSION, LIKENESS, WORDS, LENGTH = 8, 0.5, 400, 30
@@ -138,6 +140,7 @@ def clustered(design: Design, seed: int) -> Record:
         for score in SCORES:
             own = found[name][score]
             record["scores"][f"{score} of {name}"] = own.mean, own.low, own.high
+        record["scores"][f"bias-reduced integral of {name}"] = reduced_integral(found, name) or (math.nan,) * 3
         record["p"][f"gap test of {name}"] = gap_test(found, "pairwise", name).p_value
     for each in found.differences:
         record["scores"][f"{each.score}, a less b"] = each.difference, each.low, each.high
