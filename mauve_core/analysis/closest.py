@@ -85,7 +85,7 @@ def closest_of(
 
 
 def among_others(parts: Parts) -> Parts:
-    """Say :func:`closest_of` of the candidates that are left where others copy human texts."""
+    """Say :func:`closest_of` of the candidates that are left where others copy human texts or support no score."""
     return _after(("Among the others, ",), parts)
 
 

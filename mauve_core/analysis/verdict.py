@@ -8,7 +8,7 @@ Nor can one that copies human texts (``mauve_core.analysis.copied``): that is sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict
@@ -176,8 +176,8 @@ def verdict_of(
     copying = {row.candidate: row.sentence() for row in checked.copying if row.candidate not in unsupported}
     ranked = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
     if HUMAN in unsupported or not ranked:
-        subject, why = Sentence(_under(comparison, _subject(comparison))), _joined(why_not)
-        return Verdict(subject.said_of(words), None, (), why.said_of(words), None, None, None, ())
+        subject, why = Sentence(_under(comparison, _subject(comparison))).said_of(words), _joined(why_not)
+        return Verdict(subject, None, (), why.said_of(words), None, None, None, ())
     ordered = [each for each in ranked if each.name not in copying]
     leader, *others = ordered or ranked[:1]
     tied = [each for each in others if not told_apart(comparison, SCORE, leader.name, each.name)]
@@ -188,12 +188,14 @@ def verdict_of(
     reason = None if noise else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
     leaders = [each.name for each in (leader, *tied)] if ordered else []
     if ordered:
-        closest = _closest(comparison, ordered, tied, behind, tested(leader.name), copying)
+        closest = _closest(
+            comparison, ordered, tied, behind, tested(leader.name), all_rank=len(ordered) == len(comparison.candidates)
+        )
     elif len(ranked) == 1:
         closest = Sentence(_under(comparison, _alone(leader, tested(leader.name))))
     else:
         closest = sentence(ALL_COPY)
-    of = " of the others" if copying else ""
+    of = "" if len(ordered) == len(comparison.candidates) else " of the others"
     asked = others_say if len(ordered) > 1 else ()
     agree = [closest_elsewhere(leaders, {each.name for each in ordered}, each, of) for each in asked]
     farthest = None if reason is None else _reason(reason, len(ranked))
@@ -201,12 +203,11 @@ def verdict_of(
     caution = format_caution(checked, [each.name for each in ranked], named)
     few, caution, farthest = (each and each.said_of(words) for each in (few, caution, farthest))
     copied = tuple(each.said_of(words) for each in copying.values())
-    subject = _subject(comparison)
-    if not ordered and len(ranked) > 1:  # nothing else names the encoder
-        subject = _under(comparison, subject)
-    encoders = _joined(agree) if agree else None
-    said = Sentence(subject).said_of(words)
-    return Verdict(said, few, copied, closest.said_of(words), encoders, caution, farthest, tuple(leaders))
+    about = _subject(comparison)
+    if not leaders and len(ranked) > 1:  # nothing else names the encoder
+        about = _under(comparison, about)
+    subject, encoders = Sentence(about).said_of(words), _joined(agree) if agree else None
+    return Verdict(subject, few, copied, closest.said_of(words), encoders, caution, farthest, tuple(leaders))
 
 
 def _under(comparison: Comparison, parts: Parts) -> Parts:
@@ -282,7 +283,8 @@ def _closest(
     tied: Sequence[Candidate],
     behind: Sequence[Candidate],
     tested: GapTest,
-    copying: Collection[str],
+    *,
+    all_rank: bool,
 ) -> Sentence:
     leader = ordered[0]
     if len(ordered) == 1:
@@ -291,7 +293,7 @@ def _closest(
         near, far = ([_ranked(each) for each in group] for group in (tied, behind))
         parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE))
         parts = _under(comparison, parts)
-        parts = among_others(parts) if copying else parts
+        parts = parts if all_rank else among_others(parts)
     if len(ordered) > 1 and tested.why:
         parts += filled(" The gap between {} and the human texts is not tested: {}.", Name(leader.name), tested.why)
     elif len(ordered) > 1 and not tested.explains:

@@ -400,6 +400,16 @@ def test_a_reason_is_said_once_of_all_that_it_holds_of_and_a_model_is_not_called
     assert said(written)[1][1].startswith("The reference side, a, b and c have 40 to 60 texts each: too few ")
 
 
+def test_what_supports_no_score_is_none_of_those_that_the_closest_is_told_apart_from() -> None:
+    made = of({"a": 0.9, "b": 0.7, "c": 0.95}, apart=[("a", "b")], prompts=False)
+    (few,) = (dataclasses.replace(each.source, n=60) for each in made.candidates if each.name == "c")
+    candidates = tuple(dataclasses.replace(each, source=few) if each.name == "c" else each for each in made.candidates)
+    found, sentences = said(dataclasses.replace(made, candidates=candidates))
+    assert sentences[1] == "c has 60 texts: too few for a score, which needs 100."
+    assert sentences[2].startswith("Among the others, under the features given, a is closer to the human texts than b:")
+    assert found.leaders == ("a",)
+
+
 def under(encoder: EncoderConfig | None, features_from: str | None = None) -> str:
     made = of({"a": 0.9, "b": 0.7}, apart=[("a", "b")])
     config = dataclasses.replace(made.config, encoder=encoder, features_from=features_from)

@@ -57,7 +57,7 @@ def test_json_has_scores_over_all_texts(
     (candidate,) = over["candidates"]
     assert candidate["scores"]["mauve"]["mean"] == found["model"].scores["mauve"].mean
     assert candidate["like_for_like_n"] == found["model"].halves.n  # type: ignore[union-attr]
-    assert "model over all texts: MAUVE" in over["closest"]
+    assert "model has MAUVE" in over["closest"]
     assert output["candidates"][0]["n"] == 60
 
 

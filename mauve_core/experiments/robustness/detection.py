@@ -82,8 +82,9 @@ def split_p_value(
     def mean(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
         return np.asarray(np.mean([each(first, second) for each in statistics], axis=0))
 
-    how = {"permutations": permutations, "seed": seed, "units": units}
-    test = permutation_test(mean, reference, comparison, **how, higher_is_closer=True)
+    test = permutation_test(
+        mean, reference, comparison, permutations=permutations, seed=seed, units=units, higher_is_closer=True
+    )
     return test.p_value
 
 
