@@ -173,7 +173,7 @@ def _two_tied(leader: Ranked, other: Ranked, test: Callable[[str, str], Differen
         score_in_full(leader),
         mean_and_interval(other.estimate),
         _difference(test, leader, other),
-    )
+    ) + _could_find(test, leader, [other])
 
 
 def _several_tied(
@@ -189,12 +189,22 @@ def _several_tied(
         Name(leader.name),
         mean_and_interval(leader.estimate),
     )
+    parts += _could_find(test, leader, tied)
     if not behind:
         return parts
     which = "which is told apart" if len(behind) == 1 else f"the best of the {len(behind):,} that are told apart"
     return parts + filled(
         " It is ahead of {}, {}, by {}.", Name(behind[0].name), which, _difference(test, leader, behind[0])
     )
+
+
+def _could_find(test: Callable[[str, str], Difference | None], leader: Ranked, tied: Sequence[Ranked]) -> Parts:
+    """Say which difference the tests of the tied could have found, where all were tested."""
+    found = [test(leader.name, each.name) for each in tied]
+    least = [each.detectable for each in found if each is not None and each.detectable is not None]
+    if len(least) < len(tied):
+        return ()
+    return (f" A true difference of {written(max(least), SCORE_DECIMALS)} would be found 8 times in 10.",)
 
 
 def _untested(leader: Ranked, tied: Sequence[Ranked], behind: Sequence[Ranked], untested: str) -> Parts:

@@ -298,9 +298,10 @@ def _closest(
         parts += filled(" The gap between {} and the human texts is not tested: {}.", Name(leader.name), tested.why)
     elif len(ordered) > 1 and not tested.explains:
         parts += filled(
-            " The gap between {} and the human texts could be one between human texts (p = {}).",
+            " The gap between {} and the human texts could be one between human texts (p = {}).{}",
             Name(leader.name),
             _p_value(tested),
+            _could_find(tested),
         )
     return Sentence(parts + _ceiling(comparison, leader))
 
@@ -317,14 +318,20 @@ def _p_value(tested: GapTest) -> str:
     return significant(p) + (f", above the limit of {LEVEL}" if named else "")
 
 
+def _could_find(tested: GapTest) -> str:
+    said = "" if tested.explains else tested.could_find()
+    return f" {said}" if said else ""
+
+
 def _alone(leader: Candidate, tested: GapTest) -> Parts:
     what = "differ from" if tested.explains else "are not told apart from"
     return filled(
-        "The texts of {} {} the human texts ({}): {}.",
+        "The texts of {} {} the human texts ({}): {}.{}",
         Name(leader.name),
         "are not tested against" if tested.why else what,
         tested.why or f"p = {_p_value(tested)}",
         score_in_full(_ranked(leader)),
+        _could_find(tested),
     )
 
 

@@ -539,3 +539,12 @@ def test_one_half_of_the_human_texts_as_a_candidate_is_not_told_apart(tmp_path: 
     found = str(verdict(RunStore(tmp_path / "runs").save("halves", comparison, corpora, arrays)).closest)
     assert found.startswith("Under the features given, others is closer to the human texts than collapsed")
     assert " The gap between others and the human texts could be one between human texts (p = " in found
+
+
+def test_what_is_not_found_is_said_with_what_could_have_been() -> None:
+    comparison = of({"a": 0.9, "b": 0.88})
+    differences = tuple(dataclasses.replace(each, detectable=0.21) for each in comparison.differences)
+    gap = dataclasses.replace(NO_GAP, detectable=0.0123)
+    _, sentences = said(dataclasses.replace(comparison, differences=differences), gap)
+    assert "adjusted p = 0.3). A true difference of 0.210 would be found 8 times in 10. The gap" in sentences[1]
+    assert "A true gap of 0.012 (bias-reduced frontier integral) would be found 8 times in 10." in sentences[1]
