@@ -7,6 +7,10 @@ estimate, and what is drawn is exchanged at the rate at which the resamples have
 here a drawn group's texts of either side change sides with half that probability. On a side of n texts, those that come
 from one of m count n/m times, so that the difference of the two histograms varies as much as that of two samples of one
 source, whatever n and m are.
+
+Two things are less than where texts are at hand. Equal texts of different prompts are not drawn together. And G groups
+show a histogram's variation in G directions alone, so where clusters have few texts, or the sides are nearly equal, an
+interval in k clusters is about the root of 1 + k / G times as wide (``benchmarks/shards_memory.py``).
 """
 
 from __future__ import annotations
