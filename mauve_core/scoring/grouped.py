@@ -4,9 +4,10 @@ The texts of both sides are divided into groups by their prompts, at random. A r
 so texts of one prompt stay together, and a histogram is a weighted sum of the groups' histograms under every seed at
 once. As where texts are at hand (:mod:`mauve_core.numerics.resampling.units`), the interval is centered on the
 estimate, and what is drawn is exchanged at the rate at which the resamples have the observed divergence on average:
-here a drawn group's texts of either side change sides with half that probability. On a side of n texts, those that come
-from one of m count n/m times, so that the difference of the two histograms varies as much as that of two samples of one
-source, whatever n and m are.
+here groups that have half that share of the drawn texts change sides, the first ones that are drawn. If each changed by
+chance, the part of the difference that changes would itself vary, by more than the difference does where groups have
+many texts. On a side of n texts, those that come from one of m count n/m times, so that the difference of the two
+histograms varies as much as that of two samples of one source, whatever n and m are.
 
 Two things are less than where texts are at hand. Equal texts of different prompts are not drawn together. And G groups
 show a histogram's variation in G directions alone, so where clusters have few texts, or the sides are nearly equal, an
@@ -80,13 +81,16 @@ class _Draws:
         # Groups without texts are drawn, too, so that all candidates draw equal groups.
         self._groups = p.shape[1]
         self._places = np.empty((replicates, self._groups), dtype=np.int64)
-        self._uniform = np.empty((replicates, self._groups))
+        self._passed = np.empty((replicates, self._groups))
+        shares = sum(side[0].sum(axis=1) / side[0].sum() for side in self._sides)
         left = np.arange(replicates)
         while left.size:  # what leaves a side without texts at some rate, of few groups, is drawn again
-            shape = left.size, self._groups
-            places, uniform = rng.integers(self._groups, size=shape), rng.random(shape)
-            self._places[left], self._uniform[left] = places, uniform
-            full = np.stack([(side[places] & (uniform >= 1 / 2)).any(axis=1) for side in filled]).all(axis=0)
+            places = rng.integers(self._groups, size=(left.size, self._groups))
+            drawn = shares[places]
+            passed = np.cumsum(drawn, axis=1) - drawn / 2
+            passed /= np.maximum(drawn.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            self._places[left], self._passed[left] = places, passed
+            full = np.stack([(side[places] & (passed >= 1 / 2)).any(axis=1) for side in filled]).all(axis=0)
             left = left[~full]
 
     def histograms(self, rate: float, count: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -94,7 +98,7 @@ class _Draws:
         most = max(1, BINS_AT_ONCE // self.own[0].size)
         for start in range(0, count, most):
             rows = slice(start, min(start + most, count))
-            moved = self._uniform[rows] < rate / 2
+            moved = self._passed[rows] < rate / 2
             yield self._summed(self._times(rows, ~moved), self._times(rows, moved))
 
     def exchange_rate(self) -> float:
