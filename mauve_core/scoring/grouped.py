@@ -4,9 +4,9 @@ The texts of both sides are divided into groups by their prompts, at random. A r
 so texts of one prompt stay together, and a histogram is a weighted sum of the groups' histograms under every seed at
 once. As where texts are at hand (:mod:`mauve_core.numerics.resampling.units`), the interval is centered on the
 estimate, and what is drawn is exchanged at the rate at which the resamples have the observed divergence on average:
-here groups that have half that share of the drawn texts change sides, the first ones that are drawn. If each changed by
-chance, the part of the difference that changes would itself vary, by more than the difference does where groups have
-many texts. On a side of n texts, those that come from one of m count n/m times, so that the difference of the two
+here the first groups that are drawn change sides, with exactly half that share of the texts, the last of them in part.
+If each changed by chance, the share that changes would itself vary, by more than the difference of two sides of many
+texts does. On a side of n texts, those that come from one of m count n/m times, so that the difference of the two
 histograms varies as much as that of two samples of one source, whatever n and m are.
 
 Two things are less than where texts are at hand. Equal texts of different prompts are not drawn together. And G groups
@@ -32,6 +32,9 @@ from mauve_core.scoring.estimates import ScoreBasis, Spread
 
 BINS_AT_ONCE = 2**21
 """Bins of resampled histograms that are held at once."""
+
+PARTS = 2**10
+"""Parts of a group that change sides are multiples of one of these, so that sums over groups are exact."""
 
 
 def basis_of_groups(
@@ -81,16 +84,16 @@ class _Draws:
         # Groups without texts are drawn, too, so that all candidates draw equal groups.
         self._groups = p.shape[1]
         self._places = np.empty((replicates, self._groups), dtype=np.int64)
-        self._passed = np.empty((replicates, self._groups))
+        self._before, self._sizes = (np.empty((replicates, self._groups)) for _ in range(2))
         shares = sum(side[0].sum(axis=1) / side[0].sum() for side in self._sides)
         left = np.arange(replicates)
         while left.size:  # what leaves a side without texts at some rate, of few groups, is drawn again
             places = rng.integers(self._groups, size=(left.size, self._groups))
-            drawn = shares[places]
-            passed = np.cumsum(drawn, axis=1) - drawn / 2
-            passed /= np.maximum(drawn.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-            self._places[left], self._passed[left] = places, passed
-            full = np.stack([(side[places] & (passed >= 1 / 2)).any(axis=1) for side in filled]).all(axis=0)
+            sizes = shares[places]
+            sizes /= np.maximum(sizes.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            before = np.cumsum(sizes, axis=1) - sizes
+            self._places[left], self._sizes[left], self._before[left] = places, sizes, before
+            full = np.stack([(side[places] & (before >= 1 / 2)).any(axis=1) for side in filled]).all(axis=0)
             left = left[~full]
 
     def histograms(self, rate: float, count: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -98,8 +101,10 @@ class _Draws:
         most = max(1, BINS_AT_ONCE // self.own[0].size)
         for start in range(0, count, most):
             rows = slice(start, min(start + most, count))
-            moved = self._passed[rows] < rate / 2
-            yield self._summed(self._times(rows, ~moved), self._times(rows, moved))
+            left, sizes = rate / 2 - self._before[rows], self._sizes[rows]
+            moved = np.clip(np.divide(left, sizes, out=np.zeros_like(sizes), where=sizes > 0), 0.0, 1.0)
+            moved = np.round(moved * PARTS) / PARTS
+            yield self._summed(self._times(rows, 1 - moved), self._times(rows, moved))
 
     def exchange_rate(self) -> float:
         """The rate at which the mean frontier integral over seeds is that of the texts, as where texts are at hand."""
@@ -110,18 +115,15 @@ class _Draws:
 
         return exchange_rate(float(_integrals(*self.own).mean()), mean_at)
 
-    def _times(self, rows: slice, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """(B, G) how often groups were drawn, where chosen."""
-        size = len(chosen) * self._groups
-        cells = self._places[rows] + self._groups * np.arange(len(chosen))[:, np.newaxis]
-        return np.bincount(cells[chosen], minlength=size).reshape(chosen.shape).astype(np.float64)
+    def _times(self, rows: slice, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(B, G) how often groups were drawn, by the part of each draw that counts."""
+        cells = self._places[rows] + self._groups * np.arange(len(parts))[:, np.newaxis]
+        return np.bincount(cells.ravel(), parts.ravel(), minlength=parts.size).reshape(parts.shape)
 
     def _summed(
         self, kept: NDArray[np.float64], moved: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(B, s, k) histograms where groups are on their own side and on the other so often; counts are whole, so their
-        sums are exact.
-        """
+        """(B, s, k) histograms where groups are on their own side and on the other so often."""
         n, m = (int(side[0].sum()) for side in self.own)
         found = []
         for tables in zip(*self._sides, strict=True):

@@ -13,7 +13,7 @@ from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.units import each_alone, exchange_rate
 from mauve_core.scoring.estimates import ScoreBasis, basis_of_sides, estimates_of, spreads_of
-from mauve_core.scoring.grouped import BINS_AT_ONCE, basis_of_groups, few_groups
+from mauve_core.scoring.grouped import BINS_AT_ONCE, PARTS, basis_of_groups, few_groups
 from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Partition
 
@@ -36,9 +36,9 @@ def test_scores_and_resamples_are_those_of_a_plain_loop() -> None:
         """All groups have 20 texts of either side, so half of that share of the draws is exchanged."""
         one, other = np.zeros(6), np.zeros(6)
         for turn, place in enumerate(places[number]):
-            swapped = turn + 1 / 2 < rate / 2 * 64
-            one += (q if swapped else p)[seed, place]
-            other += (p if swapped else q)[seed, place]
+            swapped = round(min(max(rate / 2 * 64 - turn, 0), 1) * PARTS) / PARTS
+            one += swapped * q[seed, place] + (1 - swapped) * p[seed, place]
+            other += swapped * p[seed, place] + (1 - swapped) * q[seed, place]
         return [one, other]
 
     def integral(sides: list[np.ndarray]) -> float:
