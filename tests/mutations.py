@@ -25,9 +25,8 @@ from mauve_core.experiments.methods.method import PRESETS
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.text_measures.stored import measure_run
-from mauve_core.scoring.result import Candidate
 from mauve_core.shards.collecting import KeptText
-from mauve_core.shards.result import Pass, ShardedCandidate, ShardedComparison, ShardedHalves, ShardedSide
+from mauve_core.shards.result import Pass, ShardedCandidate, ShardedComparison, ShardedSide
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
@@ -78,13 +77,9 @@ def add_everything(run: Run, home: Path) -> Run:
 def over_shards_example(run: Run) -> ShardedComparison:
     """Scores of a run as if they were those over all texts of shards."""
     comparison = run.comparison
-
-    def halves(candidate: Candidate) -> ShardedHalves:
-        return ShardedHalves(candidate.source.n // 2, candidate.scores, candidate.scores)
-
     sides = tuple(ShardedSide(source.name, 2, source.n, {"empty": 1}, 0, 9, "0" * 64) for source in comparison.sources)
     candidates = tuple(
-        ShardedCandidate(each.name, 4, 2, 0.9, 20, (2, 2), (1.5, 1.5), "0" * 64, each.scores, halves(each))
+        ShardedCandidate(each.name, 4, 2, 0.9, 20, (2, 2), (1.5, 1.5), "0" * 64, each.scores)
         for each in comparison.candidates
     )
     passes = (Pass("encode", 2, 0, 1.5, 2**20),)

@@ -59,10 +59,6 @@ class OverAllCandidateJson(TypedDict):
         SHA-256 of the histograms of both sides under every seed, 64 hexadecimal digits.
     scores : ScoresJson
         With their spread over k-means seeds and their bootstrap interval over groups of prompts.
-    like_for_like_n : int or None
-        Texts a side, about, of the two that follow; null, as they are, if there are too few groups of prompts.
-    like_for_like, human_vs_human : ScoresJson or None
-        Human texts against the candidate's texts of other prompts, and against other human texts.
     """
 
     name: str
@@ -70,9 +66,6 @@ class OverAllCandidateJson(TypedDict):
     sampled: Count
     counts: str
     scores: ScoresJson
-    like_for_like_n: Count | None
-    like_for_like: ScoresJson | None
-    human_vs_human: ScoresJson | None
 
 
 class OverAllJson(TypedDict):
@@ -160,16 +153,12 @@ def candidate_json(candidate: ShardedCandidate) -> dict[str, Any]:
     """What :class:`OverAllCandidateJson` describes."""
     from mauve_core.scoring.comparison_json import scores_json
 
-    halves = candidate.halves
     return {
         "name": candidate.name,
         "k": candidate.k,
         "sampled": candidate.sampled,
         "counts": candidate.counts,
         "scores": scores_json(candidate.scores),
-        "like_for_like_n": halves and halves.n,
-        "like_for_like": halves and scores_json(halves.candidate),
-        "human_vs_human": halves and scores_json(halves.human),
     }
 
 

@@ -41,10 +41,6 @@ class ShardedCandidateJson(OverAllCandidateJson):
         SHA-256 of the histograms of both sides under every seed, 64 hexadecimal digits.
     scores : ScoresJson
         With their spread over k-means seeds and their bootstrap interval over groups of prompts.
-    like_for_like_n : int or None
-        Texts a side, about, of the two that follow; null, as they are, if there are too few groups of prompts.
-    like_for_like, human_vs_human : ScoresJson or None
-        Human texts against the candidate's texts of other prompts, and against other human texts.
     clusters : list of ClusterOverAllJson
         The clusters with the largest parts of the frontier integral, at most five, the largest first.
     """

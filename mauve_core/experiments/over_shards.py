@@ -13,7 +13,6 @@ from mauve_core.analysis.verdict import ALL_COPY, TOO_FEW
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import (
-    NONE,
     SCORE_DECIMALS,
     as_percent,
     interval,
@@ -25,18 +24,15 @@ from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.differences import LIKE_SIZES
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.ties import overlap
-from mauve_core.shards.result import ShardedCandidate, ShardedComparison
+from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 
 ATTACHMENT = "shards"
 
-_LIKE_FOR_LIKE = ("n, like for like", "MAUVE at this n", HUMAN_VS_HUMAN.capitalize())
-
 ABOUT = (
     "MAUVE and MAUVE*: mean ± standard deviation over k-means seeds. Interval: bootstrap over groups of prompts, at "
     "this number of texts and clusters. Scores at other numbers, such as those of a sample, cannot be compared "
-    "with these. The last columns compare like for like: n human texts with n of the candidate, and with n other "
-    "human texts, in the candidate's k clusters, without shared prompts; one random division for each seed."
+    "with these."
 )
 
 
@@ -113,21 +109,22 @@ def settled(found: ShardedComparison, run: Run | None) -> ShardedComparison:
 
 
 def answers_over_all(found: ShardedComparison, run: Run | None) -> tuple[Sentence, ...]:
-    """Say who is closest over all texts, how near human texts come to other human texts, and what speaks against it.
+    """Say who is closest over all texts, and what speaks against it.
 
-    ``run`` is the stored sample, if there is one.
+    ``run`` is the stored sample, if there is one: how near human texts come to other human texts is known of it alone.
     """
     copies = [] if run is None else [row.sentence() for row in run_preflight(run).copying]
     copying = [name for each in copies for name in each.names]
     doubts = (*_doubts(found), *(Sentence(("In the sample, ", *each.parts)) for each in copies))
     closest = closest_over_all(settled(found, run), copying)
     name = next((each.name for each in ranked_over_all(found) if each.name not in copying), None)
-    halves = None if name is None else found[name].halves
-    if name is None or halves is None:
+    alike = None if name is None or run is None else run.comparison.at_size_of_halves(name)
+    if name is None or run is None or alike is None or run.comparison.halves is None:
         return (*doubts, closest)
-    own, human = (mean_and_interval(each[SCORE]) for each in (halves.candidate, halves.human))
-    like = f"Like for like at {halves.n:,} texts a side, {{}} has a MAUVE of {own}, {HUMAN_VS_HUMAN} one of {human}."
-    return (*doubts, closest, sentence(like, Name(name)))
+    own, human = (mean_and_interval(each.scores[SCORE]) for each in (alike, run.comparison.halves))
+    where = "like for like in the sample" if is_sample(run, found) else "like for like"
+    said = f"At {alike.n:,} texts a side, {where}, {{}} has a MAUVE of {own}, {HUMAN_VS_HUMAN} one of {human}."
+    return (*doubts, closest, sentence(said, Name(name)))
 
 
 def same_texts(found: ShardedComparison) -> Iterator[Sentence]:
@@ -146,6 +143,9 @@ def _doubts(found: ShardedComparison) -> Iterator[Sentence]:
     fewest = min(min(human.n, side.n) / found[side.name].k for side in others)
     if fewest < FEW_PER_CLUSTER:
         yield sentence(TOO_FEW, significant(fewest), f"{FEW_PER_CLUSTER}")
+    for each in found.candidates:
+        if each.no_interval:
+            yield sentence("{}: no interval and no test: {}.", Name(each.name), each.no_interval)
 
 
 def ranked_over_all(found: ShardedComparison) -> list[Ranked]:
@@ -163,7 +163,7 @@ def _ends(candidate: Ranked) -> tuple[float, float]:
 
 def over_all_rows(found: ShardedComparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and cells of the scores over all texts, the best candidate first."""
-    columns = ("Candidate", "Texts", "MAUVE", "Interval", "MAUVE*", "k", *_LIKE_FOR_LIKE)
+    columns = ("Candidate", "Texts", "MAUVE", "Interval", "MAUVE*", "k")
     rows: list[tuple[str, ...]] = []
     sides = {side.name: side for side in found.sides}
     for each in ranked_over_all(found):
@@ -177,14 +177,6 @@ def over_all_rows(found: ShardedComparison) -> tuple[tuple[str, ...], list[tuple
                 with_plain_spaces(interval(mauve.low, mauve.high, SCORE_DECIMALS)),
                 f"{star}",
                 f"{candidate.k:,}",
-                *_halves_cells(candidate),
             )
         )
     return columns, rows
-
-
-def _halves_cells(candidate: ShardedCandidate) -> tuple[str, ...]:
-    halves = candidate.halves
-    if halves is None:
-        return (NONE,) * len(_LIKE_FOR_LIKE)
-    return f"{halves.n:,}", f"{halves.candidate[SCORE]}", f"{halves.human[SCORE]}"

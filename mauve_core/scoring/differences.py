@@ -133,7 +133,8 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
     for (first, second), known in of_pairs.items():
         paired, n = shared_units(comparison, first, second)
         if known is None:
-            found += [_untested(name, comparison, first, second, paired, n) for name in SCORES]
+            means = {name: comparison[first][name].mean - comparison[second][name].mean for name in SCORES}
+            found += [untested(name, first, second, means[name], paired, n) for name in SCORES]
             done()
             continue
         sizes = sum(np.bincount(known.folds[name], minlength=known.count) for name in (HUMAN, first, second))
@@ -192,8 +193,8 @@ def closer(
     return difference, low, high, max(p, float(np.finfo(np.float64).tiny)), least
 
 
-def _untested(name: str, comparison: Comparison, first: str, second: str, paired: bool, n: int) -> Difference:
-    difference = comparison[first].scores[name].mean - comparison[second].scores[name].mean
+def untested(name: str, first: str, second: str, difference: float, paired: bool, n: int) -> Difference:
+    """A difference whose units support no test: its interval is the whole range, and its p-values are 1."""
     most = SCORE_BOUNDS[name][1] - SCORE_BOUNDS[name][0]
     return Difference(name, first, second, difference, -most, most, 1.0, 1.0, 1.0, paired, n)
 

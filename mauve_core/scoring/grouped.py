@@ -2,14 +2,22 @@
 
 The texts of both sides are divided into groups by their prompts, at random. A resample draws groups with replacement,
 so texts of one prompt stay together, and a histogram is a weighted sum of the groups' histograms under every seed at
-once. The interval is centered on the estimate (:mod:`mauve_core.numerics.resampling.bootstrap`). Where labels are at
-hand, texts are also exchanged between the sides; here they are not, so the intervals of sides that are nearly equal are
-wider. With many texts in each cluster the two agree.
+once. As where texts are at hand (:mod:`mauve_core.numerics.resampling.units`), the interval is centered on the
+estimate, and what is drawn is exchanged at the rate at which the resamples have the observed divergence on average:
+here the first groups that are drawn change sides, with exactly half that share of the texts, the last of them in part.
+If each changed by chance, the share that changes would itself vary, by more than the difference of two sides of many
+texts does. On a side of n texts, those that come from one of m count n/m times, so that the difference of the two
+histograms varies as much as that of two samples of one source, whatever n and m are.
+
+Two things are less than where texts are at hand. Equal texts of different prompts are not drawn together. And G groups
+show a histogram's variation in G directions alone, so where clusters have few texts, or the sides are nearly equal, an
+interval in k clusters is about the root of 1 + k / G times as wide (``benchmarks/shards_memory.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import dataclasses
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -20,18 +28,18 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier
 from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
 from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.resampling.units import RATE_REPLICATES, exchange_rate, few_units
 from mauve_core.scoring.estimates import ScoreBasis, Spread
 
 BINS_AT_ONCE = 2**21
 """Bins of resampled histograms that are held at once."""
 
+PARTS = 2**10
+"""Parts of a group that change sides are multiples of one of these, so that sums over groups are exact."""
+
 
 def basis_of_groups(
-    p: NDArray[np.integer],
-    q: NDArray[np.integer],
-    score: ScoreConfig,
-    seed: SeedSequence,
-    taken: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None,
+    p: NDArray[np.integer], q: NDArray[np.integer], score: ScoreConfig, seed: SeedSequence
 ) -> ScoreBasis:
     """Compute one candidate's score basis without smoothing.
 
@@ -43,8 +51,6 @@ def basis_of_groups(
         Of which the number of resamples counts.
     seed : SeedSequence
         Candidates that are given equal ones draw equal groups.
-    taken : pair of (s, G) bool arrays, optional
-        Groups whose texts count on either side under each seed. Default: all.
 
     Raises
     ------
@@ -55,42 +61,90 @@ def basis_of_groups(
         raise InputError(
             "Histograms by group do not match", allowed="two (s, G, k) arrays", received=f"{p.shape}, {q.shape}"
         )
-    sides = [_Side(counts, of) for counts, of in zip((p, q), taken or (None, None), strict=True)]
-    if min(int(side.filled().sum(axis=1).min()) for side in sides) < 2:
-        raise InputError("All texts of a side belong to one prompt", allowed="texts of several prompts")
-    left, right = (side.histograms() for side in sides)
-    return basis_of_histograms(left, right, _resamples(sides, score.bootstrap, np.random.default_rng(seed)))
+    draws = _Draws(p, q, score.bootstrap, np.random.default_rng(seed))
+    rate = draws.exchange_rate()
+    found = basis_of_histograms(*draws.own, draws.histograms(rate, score.bootstrap))
+    return dataclasses.replace(found, rate=rate)
 
 
-class _Side:
-    """Histograms of a side by seed and group, of which some groups count under each seed, or all."""
+def few_groups(*sides: NDArray[np.integer]) -> str:
+    """Say why the groups of (s, G, k) sides support neither an interval nor a test; empty if they do."""
+    sizes = (side[0].sum(axis=1, dtype=np.int64) for side in sides)
+    return few_units(*(each[each > 0] for each in sizes))
 
-    def __init__(self, counts: NDArray[np.integer], taken: NDArray[np.bool_] | None) -> None:
-        self.counts = counts
-        self._taken = np.ones(counts.shape[:2], dtype=np.bool_) if taken is None else taken
 
-    def filled(self) -> NDArray[np.bool_]:
-        """(s, G) whether groups count and have texts."""
-        found: NDArray[np.bool_] = (self.counts.sum(axis=2) > 0) & self._taken
-        return found
+class _Draws:
+    """Resamples of groups, whose random numbers serve every exchange rate."""
 
-    def histograms(self) -> NDArray[np.int64]:
-        """(s, k) histograms of the texts."""
-        pairs = zip(self.counts, self._taken, strict=True)
-        return np.stack([table[taken].sum(axis=0, dtype=np.int64) for table, taken in pairs])
+    def __init__(
+        self, p: NDArray[np.integer], q: NDArray[np.integer], replicates: int, rng: np.random.Generator
+    ) -> None:
+        self._sides = p, q
+        self.own = p.sum(axis=1, dtype=np.int64), q.sum(axis=1, dtype=np.int64)
+        filled = [side[0].any(axis=1) for side in self._sides]
+        if min(map(np.count_nonzero, filled)) < 2:
+            raise InputError("All texts of a side belong to one prompt", allowed="texts of several prompts")
+        # Groups without texts are drawn, too, so that all candidates draw equal groups.
+        self._groups = p.shape[1]
+        self._places = np.empty((replicates, self._groups), dtype=np.int64)
+        self._before, self._sizes = (np.empty((replicates, self._groups)) for _ in range(2))
+        shares = sum(side[0].sum(axis=1) / side[0].sum() for side in self._sides)
+        left = np.arange(replicates)
+        while left.size:  # what leaves a side without texts at some rate, of few groups, is drawn again
+            places = rng.integers(self._groups, size=(left.size, self._groups))
+            sizes = shares[places]
+            sizes /= np.maximum(sizes.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+            before = np.cumsum(sizes, axis=1) - sizes
+            self._places[left], self._sizes[left], self._before[left] = places, sizes, before
+            full = np.stack([(side[places] & (before >= 1 / 2)).any(axis=1) for side in filled]).all(axis=0)
+            left = left[~full]
 
-    def weighted(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(B, s, k) histograms where groups count as (B, G) weights say; counts are whole, so sums are exact."""
-        pairs = zip(self.counts, self._taken, strict=True)
-        return np.stack([weights[:, taken] @ table[taken].astype(np.float64) for table, taken in pairs], axis=1)
+    def histograms(self, rate: float, count: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """(B, s, k) histograms of both sides, of the first resamples at an exchange rate, in blocks."""
+        most = max(1, BINS_AT_ONCE // self.own[0].size)
+        for start in range(0, count, most):
+            rows = slice(start, min(start + most, count))
+            left, sizes = rate / 2 - self._before[rows], self._sizes[rows]
+            moved = np.clip(np.divide(left, sizes, out=np.zeros_like(sizes), where=sizes > 0), 0.0, 1.0)
+            moved = np.round(moved * PARTS) / PARTS
+            yield self._summed(self._times(rows, 1 - moved), self._times(rows, moved))
+
+    def exchange_rate(self) -> float:
+        """The rate at which the mean frontier integral over seeds is that of the texts, as where texts are at hand."""
+        count = min(len(self._places), RATE_REPLICATES)
+
+        def mean_at(rate: float) -> float:
+            return float(np.concatenate([_integrals(*pair) for pair in self.histograms(rate, count)]).mean())
+
+        return exchange_rate(float(_integrals(*self.own).mean()), mean_at)
+
+    def _times(self, rows: slice, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(B, G) how often groups were drawn, by the part of each draw that counts."""
+        cells = self._places[rows] + self._groups * np.arange(len(parts))[:, np.newaxis]
+        times = np.bincount(cells.ravel(), parts.ravel(), minlength=parts.size).astype(np.float64)
+        return times.reshape(parts.shape)
+
+    def _summed(
+        self, kept: NDArray[np.float64], moved: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(B, s, k) histograms where groups are on their own side and on the other so often."""
+        n, m = (int(side[0].sum()) for side in self.own)
+        found = []
+        for tables in zip(*self._sides, strict=True):
+            p, q = (table.astype(np.float64) for table in tables)
+            found.append((kept @ p + moved @ q * (n / m), kept @ q + moved @ p * (m / n)))
+        left, right = (np.stack(side, axis=1) for side in zip(*found, strict=True))
+        return left, right
+
+
+def _integrals(p: NDArray[np.number], q: NDArray[np.number]) -> NDArray[np.float64]:
+    return frontier_integral(probabilities(p), probabilities(q))
 
 
 def basis_of_histograms(
     p: NDArray[np.int64], q: NDArray[np.int64], drawn: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]]
 ) -> ScoreBasis:
     """Compute a score basis without smoothing from histograms of many texts, of which few pairs of counts are equal.
-
-    Sides may have another number of texts under each seed.
 
     Parameters
     ----------
@@ -108,34 +162,6 @@ def basis_of_histograms(
         frontier_integral=Spread(own[2][0], integral[0]),
         mid=Spread(own[3][0], mid[0]),
     )
-
-
-def _resamples(
-    sides: list[_Side], replicates: int, rng: np.random.Generator
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """(B, s, k) histograms of both sides, in blocks of resamples."""
-    seeds, _, k = sides[0].counts.shape
-    weights = _weights([side.filled() for side in sides], replicates, rng).astype(np.float64)
-    most = max(1, BINS_AT_ONCE // (seeds * k))
-    for start in range(0, replicates, most):
-        left, right = (side.weighted(weights[start : start + most]) for side in sides)
-        yield left, right
-
-
-def _weights(filled: Sequence[NDArray[np.bool_]], replicates: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(B, G) how often groups are drawn; a draw that leaves a side without texts, of few groups, is repeated.
-
-    Groups without texts are drawn, too, so that all candidates draw equal groups.
-    """
-    groups = filled[0].shape[1]
-    weights = np.zeros((replicates, groups), dtype=np.int64)
-    left = np.arange(replicates)
-    while left.size:
-        weights[left] = rng.multinomial(groups, np.full(groups, 1 / groups), size=left.size)
-        drawn = weights[left, np.newaxis] > 0
-        full = np.stack([(drawn & side).any(axis=-1) for side in filled]).all(axis=(0, -1))
-        left = left[~full]
-    return weights
 
 
 def _resampled(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[tuple[NDArray[np.float64], ...], ...]:

@@ -24,10 +24,11 @@ from mauve_core.scoring.differences import (
     closer,
     pairs_of,
     sequential_null,
+    untested,
     without_groups,
 )
 from mauve_core.scoring.estimates import Spread, spreads_of
-from mauve_core.scoring.grouped import BINS_AT_ONCE, basis_of_histograms
+from mauve_core.scoring.grouped import BINS_AT_ONCE, basis_of_histograms, few_groups
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 
@@ -52,20 +53,31 @@ def differences_of_groups(
     Returns
     -------
     tuple of Difference
-        ``n`` counts the groups with texts, and ``paired`` says that both have equally many texts in each.
+        ``n`` counts the groups with texts, and ``paired`` says that both have equally many texts in each. Where the
+        groups of a pair support no test, the interval is the whole range and the p-values are 1.
     """
     pairs = [pair for pair in combinations(candidates, 2) if _alike(*(candidates[name] for name in pair))]
     if not pairs:
         return ()
-    tested = {each for pair in pairs for each in pair}
+    usable = {name for name, side in candidates.items() if not few_groups(human, side)}
+    of_tests = [pair for pair in pairs if usable.issuperset(pair)]
+    tests, tested = len(of_tests), {each for pair in of_tests for each in pair}
     together = pairs_of(human.shape[1], stream(score.seed, "differences"))
     values = {name: _left_out(*own[name], together, score.scale) for name in tested}
-    found = []
+    found = list[Difference]()
     p = human.sum(axis=1, dtype=np.int64)
     for first, second in pairs:
         one, other = candidates[first], candidates[second]
         sizes = one[0].sum(axis=1), other[0].sum(axis=1)
-        groups = int(((sizes[0] > 0) | (sizes[1] > 0)).sum())
+        paired, groups = bool((sizes[0] == sizes[1]).all()), int(((sizes[0] > 0) | (sizes[1] > 0)).sum())
+        if not usable.issuperset((first, second)):
+            scores = [
+                score_counts(*(side.sum(axis=1, dtype=np.int64) for side in own[each]), scale=score.scale)
+                for each in (first, second)
+            ]
+            means = {name: float((scores[0][name] - scores[1][name]).mean()) for name in SCORES}
+            found += [untested(name, first, second, means[name], paired, groups) for name in SCORES]
+            continue
         exchange = _Exchange(p, one, other, score.scale, np.random.default_rng(stream(score.seed, "exchange")))
         observed = exchange.observed()
         most = max(1, BINS_AT_ONCE // p.size)
@@ -75,8 +87,7 @@ def differences_of_groups(
             alike = sequential_p_value(null[name], float(observed[name][0]), STOP)
             values_of_pair = values[first][name] - values[second][name]
             bounds = SCORE_BOUNDS[name]
-            test = closer(values_of_pair, of_groups, together, score.confidence, bounds, len(pairs))
-            paired = bool((sizes[0] == sizes[1]).all())
+            test = closer(values_of_pair, of_groups, together, score.confidence, bounds, tests)
             found.append(Difference(name, first, second, *test[:4], test[3], alike, paired, groups, test[4]))
     return adjusted(found)
 

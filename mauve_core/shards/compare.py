@@ -15,15 +15,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.partial import remove_abandoned
 from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.kmeans.clustering import default_k
-from mauve_core.scoring.estimates import estimates_of
-from mauve_core.scoring.grouped import basis_of_groups
+from mauve_core.scoring.estimates import estimates_of, if_known
+from mauve_core.scoring.grouped import basis_of_groups, few_groups
 from mauve_core.scoring.grouped_differences import differences_of_groups
-from mauve_core.scoring.grouped_halves import halves_of_groups
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
@@ -36,7 +35,7 @@ from mauve_core.shards.partitioning import partitioned
 from mauve_core.shards.passes import Passes
 from mauve_core.shards.plan import ENCODED, Work
 from mauve_core.shards.readings import Readings
-from mauve_core.shards.result import ShardedCandidate, ShardedComparison, ShardedHalves, ShardedSide
+from mauve_core.shards.result import ShardedCandidate, ShardedComparison, ShardedSide
 from mauve_core.shards.tasks import Task
 
 ABANDONED_S = 2 * 86_400.0
@@ -165,7 +164,8 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> ShardedCan
     found = partitioned(work, side.name, score.k or default_k(n, side.n), passes)
     p, q = (clustering.grouped_counts(work, side.name, source, found.k) for source in (HUMAN, side.name))
     basis = basis_of_groups(p, q, score, stream(score.seed, "bootstrap"))
-    scores = estimates_of(basis, score.scale, score.confidence)
+    why_not = few_groups(p, q)
+    scores = if_known(estimates_of(basis, score.scale, score.confidence), why_not)
     collecting.choose(work, side.name, found.state.iteration, p, q, scores["mauve"].values)
     return ShardedCandidate(
         name=side.name,
@@ -177,16 +177,8 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> ShardedCan
         objectives=tuple(found.state.objectives.tolist()),
         counts=_digest(*(side.sum(axis=1, dtype=np.int64) for side in (p, q))),
         scores=scores,
-        halves=_halves(p, q, score),
+        no_interval=why_not,
     )
-
-
-def _halves(p: NDArray[np.int32], q: NDArray[np.int32], score: ScoreConfig) -> ShardedHalves | None:
-    found = halves_of_groups(p, q, score)
-    if found is None:
-        return None
-    scores = (estimates_of(each, score.scale, score.confidence, splits=True) for each in (found.human, found.candidate))
-    return ShardedHalves(found.n, *scores)
 
 
 def _differences(

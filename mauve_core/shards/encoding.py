@@ -29,7 +29,7 @@ from mauve_core.shards.places import is_url, opened_shard
 from mauve_core.shards.plan import Plan, Work, write_arrays
 from mauve_core.shards.samples import Keeper, texts_path
 from mauve_core.shards.stamps import require_unchanged
-from mauve_core.shards.texts import Named, Tally, digests_of, texts_of
+from mauve_core.shards.texts import Named, Tally, digests_of, groups_of, texts_of
 
 TEXTS_AT_ONCE = 4096
 """Texts that are encoded together: enough to sort them by length."""
@@ -241,7 +241,7 @@ def _pieces(
     def piece(size: int) -> tuple[list[str], list[str] | None, tuple[str, ...], NDArray[np.uint64]]:
         taken = texts[:size], prompts[:size] if prompted else None, tuple(ids[:size])
         del texts[:size], ids[:size], prompts[:size]
-        return *taken, digests_of(tuple(taken[1]) if taken[1] is not None else taken[2])
+        return *taken, groups_of(*taken[1:])
 
     with about_one_shard():
         for found in texts_of(shard, named, tally):

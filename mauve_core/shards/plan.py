@@ -27,7 +27,7 @@ from mauve_core.shards.places import holds_features, is_url, list_shards
 from mauve_core.shards.stamps import Stamp, stamps_of
 from mauve_core.shards.texts import Named
 
-FORMAT, ENCODED_FORMAT = 1, 1
+FORMAT, ENCODED_FORMAT = 2, 2
 """Raised when the same plan gives other results, so that no folder mixes two kinds: the second when those of the first
 pass are others, because all shards are encoded again then."""
 

@@ -50,25 +50,6 @@ class ShardedSide:
 
 
 @dataclass(frozen=True)
-class ShardedHalves:
-    """Human vs. human, and the candidate like for like with it (:mod:`mauve_core.scoring.grouped_halves`).
-
-    Attributes
-    ----------
-    n : int
-        Texts a side, about.
-    human : mapping of str to Estimate
-        Some of the human texts against others; as wide as for one split.
-    candidate : mapping of str to Estimate
-        The same human texts against the candidate's.
-    """
-
-    n: Annotated[int, Within(2)]
-    human: Scores
-    candidate: Scores
-
-
-@dataclass(frozen=True)
 class ShardedCandidate:
     """One candidate.
 
@@ -91,8 +72,8 @@ class ShardedCandidate:
         SHA-256 of the histograms of both sides under every seed.
     scores : mapping of str to Estimate
         MAUVE, MAUVE*, frontier integral and mid-point.
-    halves : ShardedHalves or None
-        None if there are too few groups of prompts.
+    no_interval : str
+        Why groups of prompts support neither an interval, which then is the whole range, nor a test; empty if they do.
     """
 
     name: str
@@ -104,7 +85,7 @@ class ShardedCandidate:
     objectives: tuple[NotNegative, ...]
     counts: str
     scores: Scores
-    halves: ShardedHalves | None = None
+    no_interval: str = ""
 
 
 @dataclass(frozen=True)

@@ -59,10 +59,6 @@ class Texts:
     prompts: tuple[str, ...] | None
     ids: tuple[str, ...]
 
-    def groups(self) -> NDArray[np.uint64]:
-        """(n,) digests of the prompts, or of the ids where there are none: texts with equal ones are drawn together."""
-        return digests_of(self.ids if self.prompts is None else self.prompts)
-
 
 @dataclass
 class Tally:
@@ -181,6 +177,13 @@ def texts_at(shard: str, named: Named, rows: Sequence[int], *, complete: bool) -
             if len(found) == len(rows):
                 break
     return found
+
+
+def groups_of(prompts: Sequence[str] | None, ids: Sequence[str]) -> NDArray[np.uint64]:
+    """(n,) digests of the prompts, or of the ids where there are none or blank ones: texts with equal ones are drawn
+    together. In memory equal texts of different prompts are, too (``numerics.resampling.units``), which no shard knows.
+    """
+    return digests_of(tuple(prompt if prompt.strip() else own for prompt, own in zip(prompts or ids, ids, strict=True)))
 
 
 def digests_of(words: tuple[str, ...]) -> NDArray[np.uint64]:

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mauve_core.base.config import ScoreConfig
+from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.frontier import divergence_frontier, trapezoid_area
+from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.scoring.estimates import estimates_of, spreads_of
-from mauve_core.scoring.grouped import BINS_AT_ONCE, basis_of_groups
+from mauve_core.numerics.resampling.units import each_alone, exchange_rate
+from mauve_core.scoring.estimates import ScoreBasis, basis_of_sides, estimates_of, spreads_of
+from mauve_core.scoring.grouped import BINS_AT_ONCE, PARTS, basis_of_groups, few_groups
+from mauve_core.scoring.replicates import TwoSides
+from mauve_core.scoring.result import Partition
 
-SCORE = ScoreConfig(bootstrap=200)
+SCORE, SEED = ScoreConfig(bootstrap=200), np.random.SeedSequence(1)
 
 
 def drawn(groups: int = 64, k: int = 6, seeds: int = 2, n: int = 20, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -26,13 +30,34 @@ def drawn(groups: int = 64, k: int = 6, seeds: int = 2, n: int = 20, seed: int =
 def test_scores_and_resamples_are_those_of_a_plain_loop() -> None:
     p, q = drawn()
     found = spreads_of(basis_of_groups(p, q, SCORE, np.random.SeedSequence(3)), 5.0)
-    weights = np.random.default_rng(np.random.SeedSequence(3)).multinomial(64, np.full(64, 1 / 64), size=200)
+    places = np.random.default_rng(np.random.SeedSequence(3)).integers(64, size=(200, 64))
+
+    def resample(number: int, seed: int, rate: float) -> list[np.ndarray]:
+        """All groups have 20 texts of either side, so half of that share of the draws is exchanged."""
+        one, other = np.zeros(6), np.zeros(6)
+        for turn, place in enumerate(places[number]):
+            swapped = round(min(max(rate / 2 * 64 - turn, 0), 1) * PARTS) / PARTS
+            one += swapped * q[seed, place] + (1 - swapped) * p[seed, place]
+            other += swapped * p[seed, place] + (1 - swapped) * q[seed, place]
+        return [one, other]
+
+    def integral(sides: list[np.ndarray]) -> float:
+        return float(frontier_integral(*map(probabilities, sides)))
+
+    observed = np.mean([integral([side[seed].sum(axis=0) for side in (p, q)]) for seed in range(2)])
+    rate = exchange_rate(
+        float(observed),
+        lambda rate: float(
+            np.mean([integral(resample(number, seed, rate)) for number in range(200) for seed in (0, 1)])
+        ),
+    )
+    assert 0 < rate < 1
     for name, smoothing in (("mauve", "none"), ("mauve_star", "krichevsky-trofimov")):
         for seed in range(2):
             sides = [probabilities(side[seed].sum(axis=0), smoothing) for side in (p, q)]
             assert found[name].values[seed] == pytest.approx(trapezoid_area(*divergence_frontier(*sides).curve(5.0)))
             for place in (0, 7, 199):
-                sides = [probabilities(weights[place] @ side[seed], smoothing) for side in (p, q)]
+                sides = [probabilities(side, smoothing) for side in resample(place, seed, rate)]
                 plain = trapezoid_area(*divergence_frontier(*sides).curve(5.0))
                 assert found[name].resampled[place, seed] == pytest.approx(plain)
 
@@ -45,6 +70,39 @@ def test_blocks_of_resamples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     parts = basis_of_groups(p, q, SCORE, np.random.SeedSequence(1))
     np.testing.assert_array_equal(parts.mid.resampled, whole.mid.resampled)
     np.testing.assert_array_equal(parts.star[1].type_1, whole.star[1].type_1)
+
+
+@pytest.mark.parametrize("m", [400, 1200])
+def test_equal_sources_have_intervals_as_wide_as_from_labels(m: int) -> None:
+    rng, n, k, ratios = np.random.default_rng(4), 400, 40, []
+    shares = rng.dirichlet(np.full(k, 2.0))
+    for _ in range(5):
+        labels = [rng.choice(k, size, p=shares) for size in (n, m)]
+        tables = [np.bincount(rng.integers(1024, size=own.size) * k + own, minlength=1024 * k) for own in labels]
+        p, q = (table.reshape(1, 1024, k) for table in tables)
+        ratios.append(_width(basis_of_groups(p, q, SCORE, SEED)) / _width(_in_memory(labels, k)))
+    assert 0.8 < np.median(ratios) < 1.25
+
+
+def test_large_groups_of_unlike_sources_have_intervals_as_wide_as_from_labels() -> None:
+    """Groups that changed sides by chance would move a part of the difference that varies by more than it does."""
+    rng, n, k, groups = np.random.default_rng(4), 6000, 100, 64
+    labels = [rng.choice(k, n, p=rng.dirichlet(np.full(k, 0.5))) for _ in range(2)]
+    tables = [np.bincount(rng.integers(groups, size=n) * k + own, minlength=groups * k) for own in labels]
+    widths = [_width(basis_of_groups(*(each.reshape(1, groups, k) for each in tables), SCORE, SEED))]
+    widths.append(_width(_in_memory(labels, k)))
+    assert widths[0] == pytest.approx(widths[1], rel=0.25)
+
+
+def _in_memory(labels: list[np.ndarray], k: int) -> ScoreBasis:
+    part = Partition("pairwise", 0, k, 0.0, dict(zip((HUMAN, "model"), labels, strict=True)))
+    units = each_alone(*(own.size for own in labels))
+    return basis_of_sides(TwoSides("model", (part,), units, SEED), SCORE, "none")
+
+
+def _width(basis: ScoreBasis) -> float:
+    found = estimates_of(basis, 5.0, 0.95)["mauve"]
+    return found.high - found.low
 
 
 @pytest.mark.slow
@@ -93,6 +151,17 @@ def test_few_prompts_are_resampled_without_empty_sides(groups: int) -> None:
     p[:, filled], q[:, filled] = drawn(groups=groups, seeds=1)
     score = estimates_of(basis_of_groups(p, q, SCORE, np.random.SeedSequence(0)), 5.0, 0.95)["mauve"]
     assert 0 < score.low <= score.mean <= score.high <= 1
+
+
+def test_few_groups_or_a_large_one_support_no_interval() -> None:
+    p, q = drawn(groups=20)
+    assert few_groups(p, q) == ""
+    few = p.copy()
+    few[:, 0] = 0
+    assert few_groups(q, few).startswith("19 independent units on a side")
+    large = p.copy()
+    large[:, 0] *= 5
+    assert few_groups(large, q).startswith("one unit has 100 of 480 texts")
 
 
 def test_histograms_that_cannot_be_used() -> None:

@@ -47,6 +47,17 @@ NEAR = shares(*range(6, 6 + K))
 FAR = shares(*range(1, 1 + K))
 
 
+def test_few_groups_support_no_test() -> None:
+    rng = np.random.default_rng(0)
+    human, one, few = table(rng, FLAT), table(rng, NEAR), table(rng, FAR)
+    few[:, 19:] = 0
+    few[:, 18] += human.sum(axis=1) - few.sum(axis=1)  # as many texts
+    test = between(human, {"one": one, "few": few})["mauve", "one", "few"]
+    assert (test.low, test.high, test.p_value, test.p_adjusted, test.p_alike) == (-1, 1, 1, 1, 1)
+    p, q = (score_counts(human.sum(axis=1), side.sum(axis=1))["mauve"].mean() for side in (one, few))
+    assert test.difference == pytest.approx(p - q)
+
+
 def test_a_difference_is_that_of_a_plain_loop() -> None:
     rng = np.random.default_rng(0)
     human, one, other = table(rng, FLAT), table(rng, NEAR), table(rng, shares(*range(7, 7 + K)))

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.experiments.over_shards import answers_over_all
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compare import compare
 from mauve_core.shards import clustering, partitioning
@@ -29,7 +30,8 @@ from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.tasks import Task, remaining
-from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features, written_texts
+from tests.word_files import by_topic
 
 pytestmark = pytest.mark.integration
 
@@ -337,6 +339,20 @@ def _rows(plan: Plan, name: str) -> list[dict[str, str]]:
     import json
 
     return [json.loads(line) for shard in plan.sides[name] for line in Path(shard).read_text().splitlines()]
+
+
+def test_few_prompts_support_no_interval(tmp_path: Path) -> None:
+    sides = {
+        name: [{**row, "prompt": f"Prompt {place % 12}."} for place, row in enumerate(rows)]
+        for name, rows in made_texts(120).items()
+    }
+    places = written_texts(tmp_path / "texts", sides, 2)
+    encoder = EncoderConfig(str(by_topic(tmp_path / "words.txt")))
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=SCORE)
+    found = carried_out(plan, tmp_path / "work")
+    assert {(each.low, each.high) for each in found["model"].scores.values()} <= {(0.0, 1.0), (0.0, np.log(2))}
+    said = "model: no interval and no test: 12 independent units on a side; an interval needs 20."
+    assert said in map(str, answers_over_all(found, None))
 
 
 def test_a_side_that_is_too_small_is_refused(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import read_corpus
-from mauve_core.shards.texts import ROWS_AT_A_TIME, Named, Tally, Texts, texts_of
+from mauve_core.shards.texts import ROWS_AT_A_TIME, Named, Tally, Texts, groups_of, texts_of
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "prompt": "Once", "text": "upon a time there was a king"},
@@ -77,13 +77,21 @@ def test_without_ids_the_text_gives_one(tmp_path: Path) -> None:
     )
     assert one.ids == other.ids[::-1]
     assert len(set(one.ids)) == 3
-    np.testing.assert_array_equal(one.groups(), other.groups()[::-1])
+    np.testing.assert_array_equal(groups_of(None, one.ids), groups_of(None, other.ids)[::-1])
 
 
 def test_texts_of_one_prompt_are_one_group(tmp_path: Path) -> None:
     rows = [{"prompt": f"Prompt {number % 2}.", "text": f"This is answer {number}."} for number in range(4)]
-    groups = read(written(tmp_path / "a.jsonl", rows))[0].groups()
+    texts = read(written(tmp_path / "a.jsonl", rows))[0]
+    groups = groups_of(texts.prompts, texts.ids)
     assert groups[0] == groups[2] != groups[1] == groups[3]
+
+
+@pytest.mark.parametrize("blank", ["", " \n"])
+def test_a_blank_prompt_groups_no_texts(blank: str) -> None:
+    groups = groups_of([blank, "Prompt.", blank, blank], ["a", "b", "c", "a"])
+    assert len(set(groups.tolist())) == 3
+    assert groups[0] == groups[3] == groups_of(None, ["a"])[0]
 
 
 def test_fields_that_are_named(tmp_path: Path) -> None:

@@ -204,8 +204,12 @@ def too_few(*sides: ArrayLike) -> str:
     sides : (n,) arrays of int
         Unit of each text of a side.
     """
-    for side in sides:
-        sizes = np.unique(np.asarray(side), return_counts=True)[1]
+    return few_units(*(np.unique(np.asarray(side), return_counts=True)[1] for side in sides))
+
+
+def few_units(*sides: NDArray[np.integer]) -> str:
+    """:func:`too_few` of the numbers of texts of each side's units."""
+    for sizes in sides:
         if sizes.size < LEAST_UNITS:
             return f"{sizes.size} independent units on a side; an interval needs {LEAST_UNITS}"
         if sizes.max() > MOST_SHARE * sizes.sum():
