@@ -10,21 +10,34 @@ whole pairs, so that no part of the reference half enters the other.
 from __future__ import annotations
 
 import argparse
+import platform
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.config import EncoderConfig, ScoreConfig
+from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus import Corpus, read_corpus
 from mauve_core.corpus.kinds import kind_of
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.robustness import PAPER, SPLITS
+from mauve_core.experiments.robustness.detection import (
+    LEVEL,
+    combined_p_value,
+    detectable_by,
+    permutations_for,
+    split_test,
+)
+from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.resampling.multiple_tests import holm
+from mauve_core.numerics.resampling.permutation import PermutationTest
+from mauve_core.scoring.partitioning import partitions
 
 CONTROL = "none"
 
@@ -53,3 +66,88 @@ def all_features(corpus: Corpus, model: str) -> dict[str, Features]:
         found[item.spec] = encoder.encode(replace(corpus, texts=texts), store=store).array
         print(model, item.spec, f"{np.mean(np.concatenate([each.changed for each in done])):.3f} changed", flush=True)
     return found
+
+
+@dataclass(frozen=True)
+class Table:
+    """One simulated table of probes: MAUVE of each half, adjusted p-values, detectable drops."""
+
+    scores: dict[str, float]
+    adjusted: dict[str, float]
+    detectable: dict[str, float]
+
+
+def simulated(features: Mapping[str, Features], score: ScoreConfig, seed: SeedSequence) -> Table:
+    """A table of probes of these texts in random halves."""
+    cuts, starts, exchanges = (child.spawn(SPLITS) for child in seed.spawn(3))
+    scores: dict[str, list[float]] = {name: [] for name in features}
+    tests: dict[str, list[PermutationTest]] = {name: [] for name in features if name != CONTROL}
+    for cut, start, exchange in zip(cuts, starts, exchanges, strict=True):
+        pairs = np.random.default_rng(cut).permutation(len(features[CONTROL]) // 2)
+        reference, half = (2 * rows[:, None] + [0, 1] for rows in np.split(pairs[: len(pairs) // 2 * 2], 2))
+        seeds = start.spawn(score.seeds)
+        for name, array in features.items():
+            sides = {"reference": features[CONTROL][reference.ravel()], "comparison": array[half.ravel()]}
+            parts = partitions("pairwise", sides, seeds, score, lambda: None)
+            counts = (probabilities(np.stack([part.counts(side) for part in parts])) for side in sides)
+            scores[name].append(float(mauve(*counts, score.scale).mean()))
+            if name in tests:
+                tests[name].append(split_test(parts, score.scale, permutations_for(len(tests)), exchange))
+    combined = [combined_p_value([test.p_value for test in each]) for each in tests.values()]
+    return Table(
+        {name: float(np.mean(values)) for name, values in scores.items()},
+        dict(zip(tests, holm(combined).tolist(), strict=True)),
+        {name: detectable_by(each, score.scale, len(tests)) or 1.0 for name, each in tests.items()},
+    )
+
+
+def rows_of(model: str, tables: list[Table]) -> list[str]:
+    rows = []
+    for name in tables[0].adjusted:
+        drops = np.array([table.scores[CONTROL] - table.scores[name] for table in tables])
+        found = np.mean([table.adjusted[name] <= LEVEL for table in tables])
+        known = np.mean([table.detectable[name] for table in tables])
+        rows.append(
+            f"| {model} | {name} | {np.mean([table.scores[CONTROL] for table in tables]):.3f} | {drops.mean():.3f} ± "
+            f"{drops.std(ddof=1):.3f} | {np.mean(drops > 0):.0%} | {known:.3f} | {found:.0%} |"
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", metavar="FILE", help="human texts")
+    parser.add_argument("--encoder", nargs="+", default=[DEFAULT_MODEL])
+    parser.add_argument("--words", type=int, help="cut each text to its first words before it is perturbed")
+    parser.add_argument("--simulations", type=int, default=100)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    corpus = in_pairs(read_corpus(options.file, metadata_fields=()), options.words)
+    score, lines = ScoreConfig(), list[str]()
+    for model in options.encoder:
+        features = all_features(corpus, model)
+        seeds = SeedSequence(0).spawn(options.simulations)
+        lines += rows_of(model, [simulated(features, score, seed) for seed in seeds])
+    cut = f", each cut to its first {options.words} words" if options.words else ""
+    text = f"""# Detection of perturbations
+
+`python benchmarks/probe_detection.py FILE{f" --words {options.words}" if options.words else ""} --encoder \
+{" ".join(options.encoder)} --simulations {options.simulations}` on Python {platform.python_version()}.
+
+{len(corpus):,} human texts{cut}, in halves of {len(corpus) // 4 * 2:,}. {options.simulations} tables of
+probes, each with {SPLITS} random splits of these texts and {score.seeds} k-means seeds, corrected for {len(PAPER)}
+perturbations. Drop: MAUVE of the untouched half minus that of the perturbed one, mean ± standard deviation over tables.
+Detectable: the drop that a table says it would have detected, mean. All tables are of the same texts.
+
+| encoder | perturbation | untouched MAUVE | drop | drop above 0 | detectable | detected |
+| --- | --- | ---: | ---: | ---: | ---: | ---: |
+"""
+    text += "\n".join(lines) + "\n"
+    if options.out:
+        write_atomically(options.out, lambda stream: stream.write(text.encode()))
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

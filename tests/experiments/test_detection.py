@@ -132,20 +132,19 @@ def test_no_drop_is_detectable_where_the_lowest_score_is_no_exception():
 
 
 @pytest.mark.trial
-@pytest.mark.parametrize("shift", [0.8, -0.8])
-def test_perturbed_texts_whose_mauve_drops_by_the_detectable_are_found(shift):
-    """Three splits of 200 texts: where MAUVE drops by about the detectable, 70% to 90% of 150 tables detect it."""
-    rng, n = np.random.default_rng(1), 100
+def test_perturbed_texts_whose_mauve_drops_by_the_detectable_are_found():
+    """Three splits of 300 texts: where MAUVE drops by about the detectable, 70% to 90% of 120 tables detect it."""
+    rng, n = np.random.default_rng(1), 150
     found, drops, detectable = [], [], []
-    for simulation in range(150):
+    for simulation in range(120):
         x = rng.normal(size=(2 * n, 4))
         orders = [rng.permutation(2 * n) for _ in range(3)]
-        halves = [(x[order[:n]], x[order[n:]] + shift * np.eye(4)[0]) for order in orders]
+        halves = [(x[order[:n]], x[order[n:]] + [0.66, 0, 0, 0]) for order in orders]
         tests = [split_test(clustered(*pair, simulation), 5.0, 399, simulation) for pair in halves]
         found.append(combined_p_value([test.p_value for test in tests]) <= LEVEL)
         drops += [test.null.mean() - test.statistic for test in tests]
         detectable.append(detectable_by(tests, 5.0, 1))
-    assert np.mean(drops) == pytest.approx(np.mean(detectable), abs=0.02)
+    assert np.mean(drops) == pytest.approx(np.mean(detectable), rel=0.1)
     assert 0.7 <= np.mean(found) <= 0.9
 
 
@@ -199,7 +198,7 @@ def test_what_is_not_detected_says_which_drop_would_have_been():
     assert missed.sentence.endswith(": not detected (p 0.4); a drop of 0.12 would have been.")
     assert detected.sentence.endswith(": detected (p 0.002).")
     assert "is detected with probability 0.8, and 4 times as many texts halve it." in about_test(found)
-    assert "halve" not in about_test(table(line("typos", (0.4,))))  # of an earlier version
+    assert "probability" not in about_test(table(line("typos", (0.4,))))  # of an earlier version
     assert "; no drop would have been." in detections(table(line("typos", (0.4,), detectable=1.0)))[0].sentence
 
 

@@ -137,7 +137,10 @@ class Detection:
 
     @property
     def sentence(self) -> str:
-        """For example: Typos: MAUVE 0.94, untouched control 0.96: not detected (p 0.3); a drop of 0.1 would have been."""
+        """For example: Articles dropped: MAUVE 0.949 ± 0.012, untouched control 0.958 ± 0.047: not detected (p 0.3).
+
+        What was not detected ends with the drop that would have been.
+        """
         scores = f"MAUVE {_spread(self.score)}, untouched control {_spread(self.control)}"
         p = "" if self.p_adjusted is None else f" (p {significant(self.p_adjusted)})"
         return f"{self.title}: {scores}: {self.outcome}{p}{self.missable}."

@@ -14,7 +14,7 @@ from scipy.stats import chi2, ncx2
 POWER = 0.8
 """Probability with which an effect of the detectable size is detected."""
 
-POWER_EACH = 0.88
+POWER_EACH = 0.87
 """Probability in each of several splits, if twice the mean of their p-values is small enough with ``POWER``: that of
 independent noncentral chi-squared scores in 2 to 10 splits, 0.83 to 0.92, at any level and number of clusters."""
 
