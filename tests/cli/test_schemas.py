@@ -47,7 +47,7 @@ DIGESTS = {
     "mauve-lens/diversity/1": "ffc668991ddce6ba",
     "mauve-lens/test/1": "feb10d5bdfc5fcfa",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
-    "mauve-lens/probe/1": "206b3b626872a889",
+    "mauve-lens/probe/1": "904a9976c649e650",
     "mauve-lens/attributes/1": "4bb4b152abf03d96",
     "mauve-lens/published/1": "ab44cb3e4579ebb6",
     "mauve-lens/sweep/1": "1dc43d87230c1dc6",
