@@ -143,11 +143,10 @@ class Detection:
         """
         scores = f"MAUVE {_spread(self.score)}, untouched control {_spread(self.control)}"
         p = "" if self.p_adjusted is None else f" (p {significant(self.p_adjusted)})"
-        return f"{self.title}: {scores}: {self.outcome}{p}{self.missable}."
+        return f"{self.title}: {scores}: {self.outcome}{p}{self._would_have_been}."
 
     @property
-    def missable(self) -> str:
-        """The end of the sentence: which drop would have been detected; empty where one was, or if it is not known."""
+    def _would_have_been(self) -> str:
         if self.outcome != "not detected" or self.detectable is None:
             return ""
         drop = "no drop" if self.detectable >= 1 else f"a drop of {significant(self.detectable)}"
@@ -191,9 +190,10 @@ def about_test(table: ProbeTable) -> str:
     if not tested:
         return ""
     missed = "a smaller one may need more texts"
-    if any(each.missable for each in found):
+    if any(each.outcome == "not detected" and (each.detectable or 1) < 1 for each in found):
         missed = (
-            f"the drop named is detected with probability {POWER:g}, and {TEXTS_FOR_HALF} times as many texts halve it"
+            f"the drop named is detected with probability {POWER:g}; {TEXTS_FOR_HALF} times as many texts more than "
+            "halve it"
         )
     splits = max(len(line.p_values) for line in table.lines)
     over = "" if splits == 1 else f", twice the mean p-value of {splits} splits"
