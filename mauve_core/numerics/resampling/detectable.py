@@ -49,10 +49,10 @@ def detectable_drop(
 ) -> float:
     """The drop of MAUVE that exchanged texts find with probability ``POWER``, one-sided.
 
-    The spread of MAUVE grows with its distance from 1, so (z(1 - alpha) + z(POWER)) sd would promise several times too
-    much. But near P = Q, sqrt(-log MAUVE) is about proportional to a chi-squared score: with as many degrees of freedom as its
-    moments under exchange show, and noncentral where P and Q differ. Found are then 70% to 90% from 50 texts on, more of
-    fewer. The drop falls faster than the deviation, to 0.4 of 4 times as many texts.
+    The spread of MAUVE grows with its distance from 1, so (z(1 - alpha) + z(POWER)) sd would be half of what it takes.
+    But near P = Q, sqrt(-log MAUVE) is about proportional to a chi-squared score: with as many degrees of freedom as
+    its moments under exchange show, and noncentral where P and Q differ. Simulations find 70% to 90% of drops of this
+    size in halves of 50 texts or more, and more in smaller ones. At fixed n/k it falls faster than 1 / sqrt(n).
 
     Parameters
     ----------
