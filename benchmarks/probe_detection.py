@@ -1,129 +1,148 @@
-"""How often probes call something detected where nothing was perturbed, and how often they detect what was.
+"""How often probes detect what was perturbed, and how large a drop of MAUVE they could have detected.
 
-    python benchmarks/probe_detection.py demo --out benchmarks/results/probe_detection.md
+    python benchmarks/probe_detection.py human.jsonl --words 100 --encoder smollm2-135m minilm --out REPORT
 
-Random halves of a run's human texts, as in a probe, at several sizes. Nothing perturbed: the compared half untouched,
-or each of its texts replaced by another human text, the same one in every split. Perturbed: the features of the
-standard probes, encoded if no probe of one split has done so; Holm's method corrects over them.
+Tables of probes as ``mauve-lens probe`` makes them, of the same texts over and over, each with other random halves. All
+texts are encoded once. A perturbation that exchanges parts does so within fixed pairs of texts, and halves are dealt
+whole pairs, so that no part of the reference half enters the other.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import platform
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.base.progress import silent
+from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.robustness import PAPER, SPLITS
-from mauve_core.experiments.robustness.detection import LEVEL, combined_p_value, split_p_value
-from mauve_core.experiments.robustness.experiment import Work
-from mauve_core.experiments.robustness.halves import usable_rows
-from mauve_core.experiments.sweeps.request import Request
+from mauve_core.experiments.robustness.detection import (
+    LEVEL,
+    combined_p_value,
+    detectable_by,
+    permutations_for,
+    split_test,
+)
+from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.multiple_tests import holm
+from mauve_core.numerics.resampling.permutation import PermutationTest
 from mauve_core.scoring.partitioning import partitions
-from mauve_core.store import Run, RunStore
-from mauve_core.store.features import stored_features
 
-PERMUTATIONS = 999
+CONTROL = "none"
 
 Features = NDArray[np.float32]
 
 
-def perturbed_features(run: Run) -> tuple[Features, dict[str, Features]]:
-    """Features of the compared half of the first split, and of the same texts after each standard perturbation."""
-    request = Request(run, None, None, "auto", FeatureStore(), silent)
-    work = Work(request, HUMAN, usable_rows(run.corpora[HUMAN], None), 1, None, len(PAPER))
-    own = np.asarray(work.features[HUMAN])[work.splits[0].comparison]
-    return own, {item.spec: work.treated(item).features[0] for item in PAPER}
+def in_pairs(corpus: Corpus, words: int | None) -> Corpus:
+    """The texts in random order, each cut to its first words; rows 2i and 2i + 1 are a pair."""
+    rows = np.random.default_rng(0).permutation(len(corpus))[: len(corpus) // 2 * 2]
+    taken = corpus.take(rows)
+    if words is None:
+        return taken
+    first = re.compile(rf"(?:\s*\S+){{0,{words}}}")
+    return replace(taken, texts=tuple(first.match(text)[0] for text in taken.texts))
 
 
-def p_values(
-    own: Features, other: Mapping[str, Features], score: ScoreConfig, splits: int, seed: SeedSequence
-) -> dict[str, float]:
-    """Combined p-value of each perturbation: the rows of ``other`` are those of ``own`` after it."""
-    cuts, starts, exchanges = (child.spawn(splits) for child in seed.spawn(3))
-    n = len(own) // 2
-    found: dict[str, list[float]] = {name: [] for name in other}
+def all_features(corpus: Corpus, model: str) -> dict[str, Features]:
+    """Features of every text, untouched and after each of the paper's perturbations."""
+    kind, store = kind_of(corpus.kind), FeatureStore()
+    encoder = kind.encoder(EncoderConfig(model=model), "auto")
+    found = {CONTROL: encoder.encode(corpus, store=store).array}
+    for item in PAPER:
+        pairs = np.arange(len(corpus)).reshape(-1, 2 if item.kind.part is not None else len(corpus))
+        done = [kind.perturb(corpus.take(pair), item, seed=0) for pair in pairs]
+        texts = tuple(text for each in done for text in each.corpus.texts)
+        found[item.spec] = encoder.encode(replace(corpus, texts=texts), store=store).array
+        print(model, item.spec, f"{np.mean(np.concatenate([each.changed for each in done])):.3f} changed", flush=True)
+    return found
+
+
+@dataclass(frozen=True)
+class Table:
+    """One simulated table of probes: MAUVE of each half, adjusted p-values, detectable drops."""
+
+    scores: dict[str, float]
+    adjusted: dict[str, float]
+    detectable: dict[str, float]
+
+
+def simulated(features: Mapping[str, Features], score: ScoreConfig, seed: SeedSequence) -> Table:
+    """A table of probes of these texts in random halves."""
+    cuts, starts, exchanges = (child.spawn(SPLITS) for child in seed.spawn(3))
+    scores: dict[str, list[float]] = {name: [] for name in features}
+    tests: dict[str, list[PermutationTest]] = {name: [] for name in features if name != CONTROL}
     for cut, start, exchange in zip(cuts, starts, exchanges, strict=True):
-        order = np.random.default_rng(cut).permutation(len(own))
+        pairs = np.random.default_rng(cut).permutation(len(features[CONTROL]) // 2)
+        reference, half = (2 * rows[:, None] + [0, 1] for rows in np.split(pairs[: len(pairs) // 2 * 2], 2))
         seeds = start.spawn(score.seeds)
-        for name, array in other.items():
-            sides = {"reference": own[order[:n]], "comparison": array[order[n : 2 * n]]}
+        for name, array in features.items():
+            sides = {"reference": features[CONTROL][reference.ravel()], "comparison": array[half.ravel()]}
             parts = partitions("pairwise", sides, seeds, score, lambda: None)
-            found[name].append(split_p_value(parts, score.scale, PERMUTATIONS, exchange))
-    return {name: combined_p_value(values) for name, values in found.items()}
-
-
-def level_row(own: Features, n: int, splits: int, simulations: int, score: ScoreConfig) -> str:
-    hits = {"untouched": 0, "replaced": 0}
-    for seed in SeedSequence([n, splits]).spawn(simulations):
-        drawn, rest = seed.spawn(2)
-        rows = np.random.default_rng(drawn).permutation(len(own))[: 4 * n]
-        x, replaced = own[rows[: 2 * n]], own[rows[2 * n :]]
-        found = p_values(x, {"untouched": x, "replaced": replaced}, score, splits, rest)
-        hits = {name: hits[name] + (found[name] <= LEVEL) for name in hits}
-    return (
-        f"| {n} | {splits} | {simulations} | " + " | ".join(f"{hit / simulations:.3f}" for hit in hits.values()) + " |"
+            counts = (probabilities(np.stack([part.counts(side) for part in parts])) for side in sides)
+            scores[name].append(float(mauve(*counts, score.scale).mean()))
+            if name in tests:
+                tests[name].append(split_test(parts, score.scale, permutations_for(len(tests)), exchange))
+    combined = [combined_p_value([test.p_value for test in each]) for each in tests.values()]
+    return Table(
+        {name: float(np.mean(values)) for name, values in scores.items()},
+        dict(zip(tests, holm(combined).tolist(), strict=True)),
+        {name: detectable_by(each, score.scale, len(tests)) or 1.0 for name, each in tests.items()},
     )
 
 
-def power_row(own: Features, other: dict[str, Features], n: int, simulations: int, score: ScoreConfig) -> str:
-    hits = dict.fromkeys(other, 0)
-    for seed in SeedSequence([n, 0]).spawn(simulations):
-        drawn, rest = seed.spawn(2)
-        rows = np.random.default_rng(drawn).permutation(len(own))[: 2 * n]
-        found = p_values(own[rows], {name: array[rows] for name, array in other.items()}, score, SPLITS, rest)
-        adjusted = holm(list(found.values()))
-        hits = {name: hits[name] + (p <= LEVEL) for name, p in zip(hits, adjusted, strict=True)}
-    return f"| {n} | {simulations} | " + " | ".join(f"{hit / simulations:.2f}" for hit in hits.values()) + " |"
+def rows_of(model: str, tables: list[Table]) -> list[str]:
+    rows = []
+    for name in tables[0].adjusted:
+        drops = np.array([table.scores[CONTROL] - table.scores[name] for table in tables])
+        found = np.mean([table.adjusted[name] <= LEVEL for table in tables])
+        known = np.mean([table.detectable[name] for table in tables])
+        rows.append(
+            f"| {model} | {name} | {np.mean([table.scores[CONTROL] for table in tables]):.3f} | {drops.mean():.3f} ± "
+            f"{drops.std(ddof=1):.3f} | {np.mean(drops > 0):.0%} | {known:.3f} | {found:.0%} |"
+        )
+    return rows
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--nulls", type=int, default=400, help="simulations without a perturbation")
-    parser.add_argument("--draws", type=int, default=50, help="simulations with the perturbations, for each size")
-    parser.add_argument("--sizes", type=int, nargs="+", default=(64, 128), help="texts of a half")
-    parser.add_argument("--seeds", type=int, default=2, help="k-means seeds")
+    parser.add_argument("file", metavar="FILE", help="human texts")
+    parser.add_argument("--encoder", nargs="+", default=[DEFAULT_MODEL])
+    parser.add_argument("--words", type=int, help="cut each text to its first words before it is perturbed")
+    parser.add_argument("--simulations", type=int, default=100)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    run = RunStore().load(options.run)
-    own, other = perturbed_features(run)
-    score = dataclasses.replace(run.comparison.config.score, seeds=options.seeds, k=None)
-    human = np.asarray(stored_features(run)[HUMAN])
-    level = [level_row(human, n, splits, options.nulls, score) for n in options.sizes for splits in (1, SPLITS)]
-    power = [power_row(own, other, n, options.draws, score) for n in options.sizes]
-    text = (
-        f"""# Detection of perturbations
+    corpus = in_pairs(read_corpus(options.file, metadata_fields=()), options.words)
+    score, lines = ScoreConfig(), list[str]()
+    for model in options.encoder:
+        features = all_features(corpus, model)
+        seeds = SeedSequence(0).spawn(options.simulations)
+        lines += rows_of(model, [simulated(features, score, seed) for seed in seeds])
+    cut = f", each cut to its first {options.words} words" if options.words else ""
+    text = f"""# Detection of perturbations
 
-`python benchmarks/probe_detection.py {options.run} --nulls {options.nulls} --draws {options.draws} --sizes \
-{" ".join(map(str, options.sizes))} --seeds {options.seeds}` on Python {platform.python_version()}.
+`python benchmarks/probe_detection.py FILE{f" --words {options.words}" if options.words else ""} --encoder \
+{" ".join(options.encoder)} --simulations {options.simulations}` on Python {platform.python_version()}.
 
-## Where nothing is perturbed: share detected (p of at most {LEVEL:g})
+{len(corpus):,} human texts{cut}, in halves of {len(corpus) // 4 * 2:,}. {options.simulations} tables of
+probes, each with {SPLITS} random splits of these texts and {score.seeds} k-means seeds, corrected for {len(PAPER)}
+perturbations. Drop: MAUVE of the untouched half minus that of the perturbed one, mean ± standard deviation over tables.
+Detectable: the drop that a table says it would have detected, mean. All tables are of the same texts.
 
-| texts of a half | splits | simulations | untouched | each text replaced by another |
-| ---: | ---: | ---: | ---: | ---: |
+| encoder | perturbation | untouched MAUVE | drop | drop above 0 | detectable | detected |
+| --- | --- | ---: | ---: | ---: | ---: | ---: |
 """
-        + "\n".join(level)
-        + f"""
-
-## Perturbed: share detected, {SPLITS} splits, corrected for {len(PAPER)} perturbations
-
-| texts of a half | simulations | {" | ".join(other)} |
-| ---: | ---: |{" ---: |" * len(other)}
-"""
-        + "\n".join(power)
-        + "\n"
-    )
+    text += "\n".join(lines) + "\n"
     if options.out:
         write_atomically(options.out, lambda stream: stream.write(text.encode()))
     else:

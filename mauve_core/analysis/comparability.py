@@ -140,6 +140,8 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
         prompts_by=None,
         like_for_like=(),
         generations={},
+        groups={},
+        contents={},
     )
 
 

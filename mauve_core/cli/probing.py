@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mauve_core.base.choices import POSITION_PROBES, PROBE_SPLITS
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import NONE, as_percent, printable, with_plain_spaces
+from mauve_core.base.formatting import NONE, as_percent, printable, significant, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import add_device_option, add_output_options, of_run, show_result
 from mauve_core.corpus.kinds import KINDS, Kind, kind_of
@@ -92,12 +92,13 @@ def table(found: ProbeTable) -> str:
     from mauve_core.experiments.robustness import PROBE_SCORES, about_test, detections, positions_sentence, summary
     from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
 
-    rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in PROBE_SCORES)]]
+    rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in PROBE_SCORES), "detectable"]]
     for line in found.lines:
         moved = NONE if line.flow is None else as_percent(len(line.flow.moved) / len(line.flow.ids))
         changed = NONE if line.kind == "source" else as_percent(line.changed)
         cells = [spread_label(line.scores[measure]) for measure in PROBE_SCORES]
-        rows.append([printable(line.name), changed, moved, *cells])
+        drop = NONE if line.detectable is None else significant(line.detectable)
+        rows.append([printable(line.name), changed, moved, *cells, drop])
     first, positions = found.lines[0], positions_sentence(found)
     items = found.words.items
     words = (summary(found), *(f"  {each.sentence}" for each in detections(found)), about_test(found), "")
@@ -106,6 +107,7 @@ def table(found: ProbeTable) -> str:
         f"{answer}{aligned(rows)}\n\n"
         f"Against an untouched half of {printable(found.words.source(found.source))}: n = {first.n:,}, k = {first.k}. "
         "Mean \u00b1 standard deviation over splits and seeds; none is the noise floor. MAUVE: larger is closer; all "
-        f"others: smaller. Changed: {items} that differ. Moved: {items} that changed cluster in the run.\n"
+        f"others: smaller. Changed: {items} that differ. Moved: {items} that changed cluster in the run. "
+        "Detectable: drop of MAUVE.\n"
         f"{found.words.said(ABOUT_LEADERBOARD)}" + (f"\n{positions}" if positions else "")
     )

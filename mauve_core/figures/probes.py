@@ -99,7 +99,8 @@ def probes_frame(table: ProbeTable) -> pd.DataFrame:
     DataFrame
         kind, name, title, source (whose texts were split), n, k, changed (share of the texts), moved (share of the
         first split's texts in another cluster, NaN without a flow), repeats (splits times seeds), for each measure
-        its mean, _sd (NaN with one repeat), _over_control and _over_control_sd; notes.
+        its mean, _sd (NaN with one repeat), _over_control and _over_control_sd; detectable (NaN where nothing was
+        tested); notes.
     """
     rows = []
     for line in table.lines:
@@ -110,6 +111,7 @@ def probes_frame(table: ProbeTable) -> pd.DataFrame:
             own, over = line.scores[measure], table.over_control(line, measure)
             row |= {measure: own.mean, f"{measure}_sd": _sd(own)}
             row |= {f"{measure}_over_control": over.mean, f"{measure}_over_control_sd": _sd(over)}
+        row["detectable"] = math.nan if line.detectable is None else line.detectable
         rows.append({**row, "notes": "; ".join(line.notes)})
     return pd.DataFrame(rows)
 

@@ -41,7 +41,7 @@ def reduced_integral(comparison: Comparison, name: str) -> Reduced | None:
     Returns
     -------
     Reduced or None
-        In [-1, 1]; None where units support no interval.
+        In [-1, 1]; None where units support no interval, and on a leaderboard of two runs, whose texts are not at hand.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def reduced_integral(comparison: Comparison, name: str) -> Reduced | None:
         The candidate is unknown.
     """
     candidate, score = comparison.candidate(name), comparison.config.score
-    if comparison.why_no_interval(HUMAN, name):
+    if name not in candidate.partitions[0].labels or comparison.why_no_interval(HUMAN, name):
         return None
     folds = deal_to_groups(comparison.units(HUMAN, name), stream(score.seed, "differences"), most=FOLDS)
     generations, _ = generation_codes(comparison, name)

@@ -11,7 +11,9 @@ import pytest
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.progress import Told
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.perturbations import CONTROL, parse_perturbation
@@ -246,6 +248,22 @@ def test_chosen_rows_alone_are_read(run):
     assert line.changed == 0
     assert line.scores["auc"] == table.control.scores["auc"]
     assert "unchanged" in line.notes[0]
+
+
+@pytest.mark.parametrize(("count", "among"), [(1, ""), (3, " and 3 perturbations")])
+def test_the_detectable_drop_is_told_before_anything_is_encoded(run, count, among):
+    told, encoder = [], BagEncoder()
+
+    def progress(stage, done, total):
+        if isinstance(stage, Told):
+            told.append((stage, len(encoder.read)))
+
+    items = [parse_perturbation(spec) for spec in ("drop-articles", "shuffle-words", "first-third")]
+    table = probe_run(run, items[:count], splits=1, encoder=encoder, progress=progress)
+    drop = significant(table.control.detectable)
+    expected = f"With halves of 60 texts{among}, a drop of MAUVE of {drop} is detected with probability 0.8."
+    assert told == [(expected, 0)]
+    assert all((line.detectable is None) == (line.kind == "source") for line in table.lines)
 
 
 def test_frozen_clusters_hold_the_runs_own_texts(run):

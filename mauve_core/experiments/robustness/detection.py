@@ -11,6 +11,7 @@ The spread of the control over splits is no such test: splits share texts, and t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -25,8 +26,14 @@ from mauve_core.base.formatting import significant, with_spread
 from mauve_core.base.validation import Ranged, Share
 from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
 from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.numerics.resampling.detectable import POWER, detectable_drop
 from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.permutation import Statistic, histogram_statistic, permutation_test
+from mauve_core.numerics.resampling.permutation import (
+    PermutationTest,
+    Statistic,
+    histogram_statistic,
+    permutation_test,
+)
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.spread import SeedSpread
 
@@ -49,14 +56,14 @@ def permutations_for(perturbations: int) -> int:
     return max(PERMUTATIONS, 100 * perturbations - 1)
 
 
-def split_p_value(
+def split_test(
     partitions: Sequence[Partition],
     scale: float,
     permutations: int,
     seed: int | SeedSequence,
     units: ArrayLike | None = None,
-) -> float:
-    """One-sided p-value of one split: whether MAUVE of its two halves is lower than that of halves dealt at random.
+) -> PermutationTest:
+    """Test one split, one-sided: whether MAUVE of its two halves is lower than that of halves dealt at random.
 
     Parameters
     ----------
@@ -73,8 +80,8 @@ def split_p_value(
 
     Returns
     -------
-    float
-        (1 + deals with a MAUVE at most as high) / (1 + B), in (0, 1].
+    PermutationTest
+        Of the mean MAUVE; its p-value is (1 + deals with a MAUVE at most as high) / (1 + B).
     """
     reference, comparison = (len(labels) for labels in partitions[0].labels.values())
     statistics = [_statistic(part, scale) for part in partitions]
@@ -82,10 +89,20 @@ def split_p_value(
     def mean(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
         return np.asarray(np.mean([each(first, second) for each in statistics], axis=0))
 
-    test = permutation_test(
+    return permutation_test(
         mean, reference, comparison, permutations=permutations, seed=seed, units=units, higher_is_closer=True
     )
-    return test.p_value
+
+
+def detectable_by(tests: Sequence[PermutationTest], scale: float, count: int) -> float | None:
+    """The drop of MAUVE that the tests of all splits (:func:`split_test`) find with probability ``POWER``.
+
+    Holm's method corrects for ``count`` perturbations. 1 if no drop is large enough; None if every deal has the same
+    MAUVE.
+    """
+    lowest = float(mauve([1.0, 0.0], [0.0, 1.0], scale))
+    found = detectable_drop([test.null for test in tests], LEVEL, tests=count, lowest=lowest)
+    return None if math.isnan(found) else found
 
 
 def combined_p_value(p_values: ArrayLike) -> float:
@@ -113,6 +130,8 @@ class Detection:
         MAUVE of the perturbed half and of the untouched one, over splits and k-means seeds.
     p_value, p_adjusted : float or None
         Over all splits; after Holm's correction for the table's perturbations.
+    detectable : float or None
+        As of the table's line, :class:`mauve_core.experiments.robustness.table.ProbeLine`.
     """
 
     name: str
@@ -122,13 +141,24 @@ class Detection:
     control: Annotated[SeedSpread, Ranged(*SCORE_BOUNDS["mauve"])]
     p_value: Share | None = None
     p_adjusted: Share | None = None
+    detectable: Share | None = None
 
     @property
     def sentence(self) -> str:
-        """For example: Articles dropped: MAUVE 0.949 ± 0.012, untouched control 0.958 ± 0.047: not detected (p 0.3)."""
+        """For example: Articles dropped: MAUVE 0.949 ± 0.012, untouched control 0.958 ± 0.047: not detected (p 0.3).
+
+        What was not detected ends with the drop that would have been.
+        """
         scores = f"MAUVE {_spread(self.score)}, untouched control {_spread(self.control)}"
         p = "" if self.p_adjusted is None else f" (p {significant(self.p_adjusted)})"
-        return f"{self.title}: {scores}: {self.outcome}{p}."
+        return f"{self.title}: {scores}: {self.outcome}{p}{self._would_have_been}."
+
+    @property
+    def _would_have_been(self) -> str:
+        if self.outcome != "not detected" or self.detectable is None:
+            return ""
+        drop = "no drop" if self.detectable >= 1 else f"a drop of {significant(self.detectable)}"
+        return f"; {drop} would have been"
 
 
 def detections(table: ProbeTable) -> tuple[Detection, ...]:
@@ -163,15 +193,19 @@ def summary(table: ProbeTable) -> str:
 
 def about_test(table: ProbeTable) -> str:
     """Say what detected means, and what not detected does not mean; empty if nothing was tested."""
-    tested = sum(each.p_value is not None for each in detections(table))
+    found = detections(table)
+    tested = sum(each.p_value is not None for each in found)
     if not tested:
         return ""
+    missed = "a smaller one may need more texts"
+    if any(each.outcome == "not detected" and (each.detectable or 1) < 1 for each in found):
+        missed = f"the drop named is detected with probability {POWER:g}; four times as many texts more than halve it"
     splits = max(len(line.p_values) for line in table.lines)
     over = "" if splits == 1 else f", twice the mean p-value of {splits} splits"
     corrected = "" if tested == 1 else f", corrected for {tested} perturbations by Holm's method"
     return table.words.said(
         f"Detected: MAUVE is lower than when the texts of both halves are dealt to them at random (p at most {LEVEL:g}"
-        f"{over}{corrected}). Not detected does not mean that there is no effect: a smaller one may need more texts."
+        f"{over}{corrected}). Not detected does not mean that there is no effect: {missed}."
         + (" With one split, ± is over k-means seeds alone and says nothing about other texts." if splits == 1 else "")
     )
 
@@ -186,7 +220,7 @@ def _detection(table: ProbeTable, line: ProbeLine, p_value: float | None, p_adju
     if p_adjusted is not None:
         outcome = "detected" if p_adjusted <= LEVEL * (1 + _ROUNDING) else "not detected"
     scores = line.scores[TESTED_SCORE], table.control.scores[TESTED_SCORE]
-    return Detection(line.name, line.title, outcome, *scores, p_value, p_adjusted)
+    return Detection(line.name, line.title, outcome, *scores, p_value, p_adjusted, line.detectable)
 
 
 def _spread(found: SeedSpread) -> str:

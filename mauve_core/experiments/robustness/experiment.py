@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from mauve_core.base.choices import PROBE_SPLITS
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import plural, verb
-from mauve_core.base.progress import Progress, silent
+from mauve_core.base.formatting import plural, significant, verb
+from mauve_core.base.progress import Progress, Told, silent
 from mauve_core.corpus.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation
 from mauve_core.corpus.perturbations import CONTROL, Perturbation
 from mauve_core.corpus.perturbations.applying import dosed
 from mauve_core.corpus.perturbations.kinds import PROBES
 from mauve_core.corpus.perturbations.perturbation import require_of
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.robustness.detection import permutations_for, split_p_value
+from mauve_core.experiments.robustness.detection import detectable_by, permutations_for, split_test
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import Rows, split_rows, usable_rows
 from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, LineKind, ProbeLine, ProbeTable
@@ -33,6 +33,8 @@ from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
 from mauve_core.numerics.kmeans.clustering import default_k
+from mauve_core.numerics.resampling.detectable import POWER
+from mauve_core.numerics.resampling.permutation import PermutationTest
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.spread import SeedSpread
@@ -106,9 +108,10 @@ def probe_run(
     if source not in run.corpora:
         raise InputError(f"No source named {source!r} in this run", allowed=", ".join(run.corpora))
     work = Work(request, source, usable_rows(run.corpora[source], rows), splits, encoder, len(chosen))
+    control = work.control()
     treated = [work.treated(item) for item in chosen]
     flows, kept_share = work.flows(treated)
-    lines = work.lines(treated, flows)
+    lines = (control, *work.lines(treated, flows))
     notes = _notes(work, treated, kept_share)
     return ProbeTable(source, lines, _settings(work, rows, splits), notes, kind.name, run.comparison.human.source)
 
@@ -135,7 +138,25 @@ class Work:
         self.kind = kind_of(self.corpus.kind)
         self.features = stored_features(request.run, request.feature_store)
         self.splits = split_rows(self.run.corpora, source, rows, self.score.seed, splits, self.score.seeds)
-        self.encoder, self.permutations = encoder, permutations_for(tests)
+        self.encoder, self.tests, self.permutations = encoder, tests, permutations_for(tests)
+
+    def control(self) -> ProbeLine:
+        """Score the untouched halves, and say what a test of such halves detects before anything is encoded."""
+        own, progress = self.features[self.source], _Counter(self.request.progress, len(self.splits) * self.score.seeds)
+        halves = [own[split.comparison] for split in self.splits]
+        line = self._line("control", CONTROL.spec, halves, 0.0, self.tests, progress)
+        if line.detectable is not None:
+            self.request.progress(Told(self.kind.words.said(self._foretold(line.n, line.detectable))), 1, 1)
+        return line
+
+    def _foretold(self, n: int, drop: float) -> str:
+        among = "" if self.tests == 1 else f" and {self.tests} perturbations"
+        found = f"a drop of MAUVE of {significant(drop)} is detected with probability {POWER:g}"
+        if drop >= 1:
+            found = "no drop of MAUVE is likely to be detected: take more texts" + " or fewer perturbations" * bool(
+                among
+            )
+        return f"With halves of {n:,} texts{among}, {found}."
 
     def treated(self, item: Perturbation) -> _Treated:
         """The perturbed comparison halves.
@@ -199,37 +220,39 @@ class Work:
         return flows, clusters.kept_share
 
     def lines(self, treated: Sequence[_Treated], flows: Sequence[Flow]) -> tuple[ProbeLine, ...]:
-        """Score the control, the perturbations and the other sources."""
-        own = self.features[self.source]
+        """Score the perturbations and the other sources."""
         others = list(self.splits[0].others)
-        total = (1 + len(treated) + len(others)) * len(self.splits) * self.score.seeds
-        progress = _Counter(self.request.progress, total)
-        result = [self._line("control", CONTROL.spec, [own[split.comparison] for split in self.splits], 0.0, progress)]
+        total = (len(treated) + len(others)) * len(self.splits) * self.score.seeds
+        progress, result = _Counter(self.request.progress, total), []
+        tests = max(1, sum(any(each.any() for each in item.changed) for item in treated))
         for item, flow in zip(treated, flows, strict=True):
             changed = float(np.mean(np.concatenate(item.changed)))
-            line = self._line("perturbation", item.perturbation.spec, item.features, changed, progress)
+            line = self._line("perturbation", item.perturbation.spec, item.features, changed, tests, progress)
             result.append(replace(line, flow=flow, notes=item.notes))
         for name in others:
             arrays = [self.features[name][split.others[name]] for split in self.splits]
-            result.append(self._line("source", name, arrays, 1.0, progress))
+            result.append(self._line("source", name, arrays, 1.0, 0, progress))
         return tuple(result)
 
     def _line(
-        self, kind: LineKind, name: str, arrays: Sequence[_Array], changed: float, progress: _Counter
+        self, kind: LineKind, name: str, arrays: Sequence[_Array], changed: float, tests: int, progress: _Counter
     ) -> ProbeLine:
+        """Score a half of every split; ``tests`` perturbations share the level of the test, 0 for no test."""
         values: dict[str, list[float]] = {measure: [] for measure in PROBE_SCORES}
-        p_values: list[float] = []
+        found_by: list[PermutationTest] = []
         for split, array in zip(self.splits, arrays, strict=True):
             sides = {"reference": self.features[self.source][split.reference], "comparison": array}
             parts = partitions("pairwise", sides, split.seeds, self.score, progress.advance)
             for measure, found in self._scores(parts).items():
                 values[measure] += found
-            if kind == "perturbation":
-                p_values.append(split_p_value(parts, self.score.scale, self.permutations, split.exchange, split.units))
+            if tests:
+                found_by.append(split_test(parts, self.score.scale, self.permutations, split.exchange, split.units))
         n = len(self.splits[0].reference)
         scores = {measure: SeedSpread.of(found) for measure, found in values.items()}
         k = self.score.k or default_k(n, n)
-        return ProbeLine(kind, name, n, k, changed, scores, p_values=tuple(p_values))
+        p_values = tuple(each.p_value for each in found_by) if kind == "perturbation" else ()
+        detectable = detectable_by(found_by, self.score.scale, tests) if found_by else None
+        return ProbeLine(kind, name, n, k, changed, scores, p_values=p_values, detectable=detectable)
 
     def _scores(self, parts: Sequence[Partition]) -> dict[str, list[float]]:
         """Each measure for each k-means seed; P is the reference half."""

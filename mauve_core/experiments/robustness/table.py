@@ -108,8 +108,11 @@ class ProbeLine:
     notes : tuple of str
         Number of unchanged texts among those in any comparison half.
     p_values : tuple of float
-        Of each split of a perturbation: :func:`mauve_core.experiments.robustness.detection.split_p_value`. Empty for
+        Of each split of a perturbation: :func:`mauve_core.experiments.robustness.detection.split_test`. Empty for
         others.
+    detectable : float or None
+        Drop of MAUVE that the test finds with probability 0.8, if all perturbations of the table share its level; 1 if
+        no drop is large enough. Of the control it is known before anything is perturbed. None if nothing was tested.
     """
 
     kind: LineKind
@@ -121,6 +124,7 @@ class ProbeLine:
     flow: Flow | None = None
     notes: tuple[str, ...] = ()
     p_values: tuple[PValue, ...] = ()
+    detectable: Share | None = None
 
     def __post_init__(self) -> None:
         if not set(PROBE_SCORES) <= set(self.scores):

@@ -38,7 +38,7 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
 
 
 def answers_frame(found: tuple[Detection, ...]) -> pd.DataFrame:
-    """One row per perturbation: outcome, MAUVE and the control's with their spreads, corrected p-value."""
+    """One row per perturbation: outcome, MAUVE and the control's with spreads, corrected p-value, detectable drop."""
     scores, controls = (
         with_spreads([each.mean for each in side], [each.sd for each in side])
         for side in ([each.score for each in found], [each.control for each in found])
@@ -50,6 +50,7 @@ def answers_frame(found: tuple[Detection, ...]) -> pd.DataFrame:
             "MAUVE": scores,
             "untouched control": controls,
             "p": [NONE if each.p_adjusted is None else significant(each.p_adjusted) for each in found],
+            "detectable drop": [NONE if each.detectable is None else significant(each.detectable) for each in found],
         }
     )
 
