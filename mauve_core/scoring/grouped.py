@@ -11,7 +11,7 @@ histograms varies as much as that of two samples of one source, whatever n and m
 
 Two things are less than where texts are at hand. Equal texts of different prompts are not drawn together. And G groups
 show the variation of k clusters in no more than G directions, so the intervals of nearly equal sides are about the root
-of 1 + k / G times as wide as they need to be; those of unlike sides are not.
+of 1 + k / G times as wide as they need to be, and those of means over seeds wider still; those of unlike sides are not.
 """
 
 from __future__ import annotations
