@@ -66,7 +66,7 @@ def differences_of_groups(
     seed = stream(score.seed, "differences")
     folds = _folds([human, *(candidates[name] for name in sorted(tested))], seed)
     together = pairs_of(len(folds), seed.spawn(2)[1])
-    values = {name: _left_out(*(_summed(folds, side) for side in own[name]), together, score.scale) for name in tested}
+    values = {name: _left_out(folds, own[name], together, score.scale) for name in tested}
     found = list[Difference]()
     p = human.sum(axis=1, dtype=np.int64)
     for first, second in pairs:
@@ -104,16 +104,15 @@ def _folds(sides: Sequence[NDArray[np.integer]], seed: np.random.SeedSequence) -
     return found
 
 
-def _summed(folds: NDArray[np.int64], side: NDArray[np.integer]) -> NDArray[np.int64]:
-    """(s, folds, k) texts of a side by fold."""
-    return np.stack([folds @ table.astype(np.int64) for table in side])
-
-
 def _left_out(
-    human: NDArray[np.integer], own: NDArray[np.integer], together: NDArray[np.intp], scale: float
+    folds: NDArray[np.int64],
+    sides: tuple[NDArray[np.integer], NDArray[np.integer]],
+    together: NDArray[np.intp],
+    scale: float,
 ) -> dict[str, NDArray[np.float64]]:
     """(1 + folds + pairs, s) scores of all texts, without each fold and without pairs of folds, by score."""
-    tables = [without_groups(np.moveaxis(side, 1, 0).astype(np.int64), together) for side in (human, own)]
+    by_fold = (np.stack([folds @ table.astype(np.int64) for table in side], axis=1) for side in sides)
+    tables = [without_groups(each, together) for each in by_fold]
     at_once = max(1, BINS_AT_ONCE // tables[0][0].size)
     blocks = [
         score_counts(*(table[start : start + at_once] for table in tables), scale=scale)
