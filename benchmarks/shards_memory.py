@@ -132,6 +132,11 @@ the width of the interval over shards divided by that in memory.
 
 {table(["sides", "candidate", "score", *ENDS, "width"], scores)}
 
+Means and spreads over seeds are the same. Intervals of nearly equal sides are wider over shards, the more clusters
+there are, because groups stand for texts (`mauve_core/scoring/grouped.py`). They are narrower where equal texts have
+several prompts, which over shards are not drawn together; where a side has few prompts, because groups change sides in
+proportion and units by chance; and where sides have unequal numbers of texts, because of how exchanged ones count.
+
 ## Differences between candidates
 
 {table(["sides", "candidates", "score", *TESTED], tests)}

@@ -10,8 +10,8 @@ texts does. On a side of n texts, those that come from one of m count n/m times,
 histograms varies as much as that of two samples of one source, whatever n and m are.
 
 Two things are less than where texts are at hand. Equal texts of different prompts are not drawn together. And G groups
-show a histogram's variation in G directions alone, so where clusters have few texts, or the sides are nearly equal, an
-interval in k clusters is about the root of 1 + k / G times as wide (``benchmarks/shards_memory.py``).
+show the variation of k clusters in no more than G directions, so the intervals of nearly equal sides are about the root
+of 1 + k / G times as wide as they need to be, and those of means over seeds wider still; those of unlike sides are not.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class _Draws:
     def _times(self, rows: slice, parts: NDArray[np.float64]) -> NDArray[np.float64]:
         """(B, G) how often groups were drawn, by the part of each draw that counts."""
         cells = self._places[rows] + self._groups * np.arange(len(parts))[:, np.newaxis]
-        times = np.bincount(cells.ravel(), parts.ravel(), minlength=parts.size).astype(np.float64)
-        return times.reshape(parts.shape)
+        times = np.bincount(cells.ravel(), parts.ravel(), minlength=parts.size)
+        return np.asarray(times, dtype=np.float64).reshape(parts.shape)
 
     def _summed(
         self, kept: NDArray[np.float64], moved: NDArray[np.float64]

@@ -1,13 +1,13 @@
 """Test which of two candidates is closer to the human texts from histograms by group of prompts.
 
-The tests are those of :mod:`mauve_core.scoring.differences`. The jackknife leaves out a whole group of prompts, and
+The tests are those of :mod:`mauve_core.scoring.differences`. The jackknife deals groups of prompts to folds, and
 what is exchanged between two candidates is a group, since single texts are not at hand. Groups are the same under all
 seeds and for all sides, so a group's texts answer the same prompts on both sides wherever candidates share prompts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -17,11 +17,13 @@ from mauve_core.base.config import SCORE_BOUNDS, SCORES, ScoreConfig
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.permutation import sequential_p_value
 from mauve_core.scoring.differences import (
+    FOLDS,
     LIKE_SIZES,
     PERMUTATIONS,
     STOP,
     adjusted,
     closer,
+    deal_to_groups,
     pairs_of,
     sequential_null,
     untested,
@@ -62,8 +64,10 @@ def differences_of_groups(
     usable = {name for name, side in candidates.items() if not few_groups(human, side)}
     of_tests = [pair for pair in pairs if usable.issuperset(pair)]
     tests, tested = len(of_tests), {each for pair in of_tests for each in pair}
-    together = pairs_of(human.shape[1], stream(score.seed, "differences"))
-    values = {name: _left_out(*own[name], together, score.scale) for name in tested}
+    seed = stream(score.seed, "differences")
+    folds = _folds([human, *(candidates[name] for name in sorted(tested))], seed)
+    together = pairs_of(len(folds), seed.spawn(2)[1])
+    values = {name: _left_out(folds, own[name], together, score.scale) for name in tested}
     found = list[Difference]()
     p = human.sum(axis=1, dtype=np.int64)
     for first, second in pairs:
@@ -82,21 +86,35 @@ def differences_of_groups(
         observed = exchange.observed()
         most = max(1, BINS_AT_ONCE // p.size)
         null = sequential_null(exchange.drawn, PERMUTATIONS, most, observed)
-        of_groups = human[0].sum(axis=1) + sizes[0] + sizes[1]
+        in_folds = folds @ (human[0].sum(axis=1) + sizes[0] + sizes[1])
         for name in SCORES:
             alike = sequential_p_value(null[name], float(observed[name][0]), STOP)
             values_of_pair = values[first][name] - values[second][name]
             bounds = SCORE_BOUNDS[name]
-            test = closer(values_of_pair, of_groups, together, score.confidence, bounds, tests)
+            test = closer(values_of_pair, in_folds, together, score.confidence, bounds, tests)
             found.append(Difference(name, first, second, *test[:4], test[3], alike, paired, groups, test[4]))
     return adjusted(found)
 
 
+def _folds(sides: Sequence[NDArray[np.integer]], seed: np.random.SeedSequence) -> NDArray[np.int64]:
+    """(folds, G) 1 where a group is in a fold, to which groups are dealt as units are where texts are at hand."""
+    filled = {f"{place}": np.flatnonzero(side[0].any(axis=1)) for place, side in enumerate(sides)}
+    dealt = deal_to_groups(filled, seed, most=FOLDS)
+    found = np.zeros((max(int(own.max()) for own in dealt.values()) + 1, sides[0].shape[1]), dtype=np.int64)
+    for name, groups in filled.items():
+        found[dealt[name], groups] = 1
+    return found
+
+
 def _left_out(
-    human: NDArray[np.integer], own: NDArray[np.integer], together: NDArray[np.intp], scale: float
+    folds: NDArray[np.int64],
+    sides: tuple[NDArray[np.integer], NDArray[np.integer]],
+    together: NDArray[np.intp],
+    scale: float,
 ) -> dict[str, NDArray[np.float64]]:
-    """(1 + G + pairs, s) scores of all texts, without each group and without pairs of groups, by score."""
-    tables = [without_groups(np.moveaxis(side, 1, 0).astype(np.int64), together) for side in (human, own)]
+    """(1 + folds + pairs, s) scores of all texts, without each fold and without pairs of folds, by score."""
+    by_fold = (np.stack([folds @ table.astype(np.int64) for table in side], axis=1) for side in sides)
+    tables = [without_groups(each, together) for each in by_fold]
     at_once = max(1, BINS_AT_ONCE // tables[0][0].size)
     blocks = [
         score_counts(*(table[start : start + at_once] for table in tables), scale=scale)

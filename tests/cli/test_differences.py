@@ -24,7 +24,7 @@ pytestmark = pytest.mark.integration
 NAMES = ("close", "shifted", "collapsed")
 KEYS = {
     *("score", "a", "b", "difference", "low", "high", "p", "p_adjusted", "p_alike", "told_apart"),
-    *("paired", "n"),
+    *("paired", "n", "detectable"),
 }
 
 
@@ -76,6 +76,7 @@ def test_one_pair_is_one_object_from_the_side_that_is_asked_for(run: Run, capsys
         **{"score": score, "a": "close", "b": "collapsed", "difference": stored.difference, "low": stored.low},
         **{"high": stored.high, "p": stored.p_value, "p_adjusted": stored.p_adjusted},
         **{"p_alike": stored.p_alike, "told_apart": stored.told_apart, "paired": True, "n": 60},
+        "detectable": stored.detectable,
     }
     assert other == {
         **one,

@@ -13,7 +13,7 @@ from scipy.stats import binom, t
 from mauve_core.base.config import SCORES, ScoreConfig
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.scoring.differences import PERMUTATIONS, pairs_of
+from mauve_core.scoring.differences import FOLDS, PERMUTATIONS, deal_to_groups, pairs_of
 from mauve_core.scoring.grouped_differences import LIKE_SIZES, differences_of_groups
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
@@ -69,6 +69,9 @@ def test_a_difference_is_that_of_a_plain_loop() -> None:
         one_of, other_of = (score_counts(human.sum(axis=1), side.sum(axis=-2)) for side in (first, second))
         return {name: (one_of[name] - other_of[name]).mean(axis=-1) for name in SCORES}
 
+    # With at most 50 groups, each is a fold, in random order.
+    seed = stream(SCORE.seed, "differences")
+    in_folds = np.argsort(deal_to_groups({"all": np.arange(GROUPS)}, seed, most=FOLDS)["all"])
     observed, moved = apart(one, other), apart(np.where(moves, other, one), np.where(moves, one, other))
     for name in SCORES:
         result = found[name, "one", "other"]
@@ -91,7 +94,7 @@ def test_a_difference_is_that_of_a_plain_loop() -> None:
         means = np.mean(left_out, axis=1)
         over_groups = (GROUPS - 1) / GROUPS * ((means - means.mean()) ** 2).sum()
         quadratic = []
-        for pair in pairs_of(GROUPS, stream(SCORE.seed, "differences")).tolist():
+        for pair in in_folds[pairs_of(GROUPS, stream(SCORE.seed, "differences").spawn(2)[1])].tolist():
             p, x, y = (np.delete(side, pair, axis=1).sum(axis=1) for side in (human, one, other))
             both = (score_counts(p, x)[name] - score_counts(p, y)[name]).mean()
             quadratic.append(GROUPS * result.difference - (GROUPS - 1) * means[pair].sum() + (GROUPS - 2) * both)
