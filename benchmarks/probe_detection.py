@@ -50,8 +50,8 @@ def in_pairs(corpus: Corpus, words: int | None) -> Corpus:
     taken = corpus.take(rows)
     if words is None:
         return taken
-    later = re.compile(rf"((?:\s*\S+){{{words}}}).*", re.DOTALL)
-    return replace(taken, texts=tuple(later.sub(r"\1", text) for text in taken.texts))
+    first = re.compile(rf"(?:\s*\S+){{0,{words}}}")
+    return replace(taken, texts=tuple("".join(first.findall(text)[:1]) for text in taken.texts))
 
 
 def all_features(corpus: Corpus, model: str) -> dict[str, Features]:
