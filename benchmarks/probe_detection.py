@@ -51,7 +51,7 @@ def in_pairs(corpus: Corpus, words: int | None) -> Corpus:
     if words is None:
         return taken
     first = re.compile(rf"(?:\s*\S+){{0,{words}}}")
-    return replace(taken, texts=tuple(first.match(text)[0] for text in taken.texts))
+    return replace(taken, texts=tuple("".join(first.findall(text)[:1]) for text in taken.texts))
 
 
 def all_features(corpus: Corpus, model: str) -> dict[str, Features]:
@@ -89,8 +89,8 @@ def simulated(features: Mapping[str, Features], score: ScoreConfig, seed: SeedSe
         for name, array in features.items():
             sides = {"reference": features[CONTROL][reference.ravel()], "comparison": array[half.ravel()]}
             parts = partitions("pairwise", sides, seeds, score, lambda: None)
-            counts = (probabilities(np.stack([part.counts(side) for part in parts])) for side in sides)
-            scores[name].append(float(mauve(*counts, score.scale).mean()))
+            p, q = (probabilities(np.stack([part.counts(side) for part in parts])) for side in sides)
+            scores[name].append(float(mauve(p, q, score.scale).mean()))
             if name in tests:
                 tests[name].append(split_test(parts, score.scale, permutations_for(len(tests)), exchange))
     combined = [combined_p_value([test.p_value for test in each]) for each in tests.values()]
