@@ -153,7 +153,7 @@ MEASURED = ("length", "precision", "self-bleu")
 MEASURE_KEYS = {"measure", "a", "b", "paired", "n"} | {
     f"{prefix}{name}"
     for prefix in ("", "gap_")
-    for name in ("difference", "low", "high", "p", "p_adjusted", "told_apart")
+    for name in ("difference", "low", "high", "p", "p_adjusted", "told_apart", "detectable")
 }
 
 
