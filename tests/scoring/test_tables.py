@@ -199,7 +199,7 @@ def test_table_shows_every_score_with_spread_interval_n_and_k() -> None:
     name = list(N)[1]
     at = _line(table, name)
     row, intervals = table.splitlines()[at : at + 2]
-    assert row.split()[-12:] == [
+    assert row.split()[-13:-1] == [
         word for i in range(1, 5) for word in (f"{0.111 * i:.3f}", "\u00b1", f"{0.021 * i:.3f}")
     ]
     assert re.findall(r"\S+ to \S+", intervals) == [f"{0.1 * i:.3f} to {0.13 * i:.3f}" for i in range(1, 5)]
