@@ -13,8 +13,6 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, written
-from mauve_core.numerics.resampling.jackknife import jackknife_estimate
-from mauve_core.scoring.differences import FOLDS, deal_to_groups, generation_codes, left_out_scores
 from mauve_core.scoring.result import Candidate, Comparison
 from mauve_core.scoring.streams import stream
 
@@ -48,6 +46,9 @@ def reduced_integral(comparison: Comparison, name: str) -> Reduced | None:
     InputError
         The candidate is unknown.
     """
+    from mauve_core.numerics.resampling.jackknife import jackknife_estimate  # both import SciPy, which few callers need
+    from mauve_core.scoring.differences import FOLDS, deal_to_groups, generation_codes, left_out_scores
+
     candidate, score = comparison.candidate(name), comparison.config.score
     if name not in candidate.partitions[0].labels or comparison.why_no_interval(HUMAN, name):
         return None

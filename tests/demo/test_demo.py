@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from mauve_core.analysis.precomputed import ABOUT
+from mauve_core.analysis.precomputed import ABOUT, FORMAT
 from mauve_core.base.array_files import load_arrays
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
@@ -168,7 +168,7 @@ def test_the_demo_run_brings_all_results_and_prefers_truncated_sampling(own_home
     precomputed = list((run.path / "derived").iterdir())
     assert len(precomputed) > 100
     for file in precomputed:  # others would be computed again: mauve-lens demo --rebuild-analyses
-        assert str(load_arrays(file)[ABOUT]) == f"1 {run.digest} {file.stem}"
+        assert str(load_arrays(file)[ABOUT]) == f"{FORMAT} {run.digest} {file.stem}"
 
 
 @pytest.mark.slow
