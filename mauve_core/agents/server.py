@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import Annotated, Literal
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver.tools import Tool
 from mcp.types import Annotations, CallToolResult, EmbeddedResource, TextContent, TextResourceContents, ToolAnnotations
 from pydantic import BaseModel, Field
 
@@ -52,8 +53,8 @@ def build_server(access: Access) -> MCPServer:
         version=version("mauve-lens"),
         log_level="WARNING",
         subscriptions=False,
+        tools=_tools(_AgentTools(access)),
     )
-    _add_tools(server, _AgentTools(access))
     for name, (_, description) in PAGES.items():
         _add_page(server, name, description)
     return server
@@ -147,7 +148,7 @@ class _AgentTools:
         return _answer(facts, drawn)
 
 
-def _add_tools(server: MCPServer, tools: _AgentTools) -> None:
+def _tools(tools: _AgentTools) -> list[Tool]:
     reading: tuple[Callable[..., CallToolResult], ...] = (
         tools.list_runs,
         tools.verdict,
@@ -159,10 +160,21 @@ def _add_tools(server: MCPServer, tools: _AgentTools) -> None:
         tools.job,
         tools.figure,
     )
-    turn = threading.Lock()
+    turn, found = threading.Lock(), []
     for tool, hints in (*((each, _READS) for each in reading), (tools.start_comparison, _STARTS)):
         told = f"{' '.join((tool.__doc__ or '').split())} {QUOTES}"
-        server.add_tool(_in_turn(turn, reporting_errors(tool)), description=told, annotations=hints)
+        made = Tool.from_function(_in_turn(turn, reporting_errors(tool)), description=told, annotations=hints)
+        found.append(_strict(made))
+    return found
+
+
+def _strict(tool: Tool) -> Tool:
+    """The tool, which refuses arguments that it does not have: a misspelled one would be as if it were not there."""
+    arguments = tool.fn_metadata.arg_model
+    arguments.model_config["extra"] = "forbid"
+    arguments.model_rebuild(force=True)
+    tool.parameters["additionalProperties"] = False
+    return tool
 
 
 def _in_turn(turn: threading.Lock, tool: Callable[..., CallToolResult]) -> Callable[..., CallToolResult]:

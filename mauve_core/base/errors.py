@@ -6,6 +6,7 @@ A message says what was wrong, what is allowed, what was received and what to do
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from mauve_core.base.formatting import printable
@@ -86,6 +87,8 @@ def words_of(error: BaseException) -> str:
         return str(error)
     if isinstance(error, KeyError):
         return _one_line(f"it lacks {error}", WORDS)
+    if isinstance(error, ValueError) and "sys.set_int_max_str_digits" in str(error):
+        return f"it has a whole number of more than {sys.get_int_max_str_digits():,} digits"
     return next((words for kinds, words in _PLAIN_WORDS if isinstance(error, kinds)), own_words_of(error))
 
 

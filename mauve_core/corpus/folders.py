@@ -42,7 +42,8 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
     Raises
     ------
     InputError
-        There are none, or the files exceed the limit on rows or bytes of one file.
+        There are none, one is a link to a file outside the folder, or the files exceed the limit on rows or bytes of
+        one file.
     """
     wanted: list[str] = []
     samples: list[str] = []
@@ -59,6 +60,8 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
                     if SAMPLES.fullmatch(entry.name):
                         samples = sorted([*samples, spelled_out(name)])[:NAMED]
                 else:
+                    if entry.is_symlink():
+                        _require_inside(folder, Path(entry))
                     wanted.append(name)
                     size += entry.stat().st_size
                     if len(wanted) > most:
@@ -73,6 +76,15 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
             todo=_way_out(folder, samples),
         )
     return sorted(map(Path, wanted)), others
+
+
+def _require_inside(folder: Path, link: Path) -> None:
+    if not link.resolve().is_relative_to(folder.resolve()):
+        raise InputError(
+            f"{link} is a link to a file outside its folder",
+            allowed="files in the folder, and links to them",
+            todo="Copy the file into the folder, or name the files by a pattern",
+        )
 
 
 def _way_out(folder: Path, samples: Sequence[str]) -> str:

@@ -10,9 +10,7 @@ Source: inspect.aisi.org.uk, "Log Files".
 from __future__ import annotations
 
 import json
-import os
 import re
-import struct
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.zip_files import DAMAGES, open_zip
 from mauve_core.corpus import limits
 from mauve_core.corpus.generations import GENERATION
 from mauve_core.corpus.json_values import require_whole_characters, unique_names
@@ -43,13 +42,6 @@ ATTACHMENT = "attachment://"
 ZSTANDARD_MEMBER = 93
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD_MEMBER)
 """Methods of compression of a ZIP member that Inspect uses (APPNOTE.TXT of PKWARE, section 4.4.5)."""
-
-END, END_BYTES, DIRECTORY_SIZE = b"PK\5\6", 22 + 65_535, slice(12, 16)
-"""How the record at the end of a ZIP archive begins, its maximum length with a comment, and where in it the size of the
-archive's directory stands (section 4.3.16)."""
-
-DIRECTORY_BYTES = 64 << 20
-"""Maximum bytes of a directory: each entry has 46 at least, and takes ten times as many in memory."""
 
 FINISHED = "success"
 """Status of a log whose evaluation ran to its end."""
@@ -77,9 +69,8 @@ def rows_of_archive(stream: IO[bytes], rows: Rows, path: Path) -> tuple[str, ...
         It is no ZIP archive, is damaged, holds no samples, or needs a package that is not installed.
     """
     archives = _archives()
-    _require_small_directory(stream, path)
     try:
-        with archives.ZipFile(stream) as archive:
+        with open_zip(stream, module=archives) as archive:
             members = [info for info in archive.infolist() if SAMPLE.fullmatch(info.filename)]
             if len(members) > limits.rows():
                 raise limits.too_many_rows(path, limits.rows())
@@ -92,7 +83,7 @@ def rows_of_archive(stream: IO[bytes], rows: Rows, path: Path) -> tuple[str, ...
             status = _status(archive, path)
     except InputError:
         raise
-    except (zipfile.BadZipFile, archives.BadZipFile, EOFError, ValueError, RuntimeError, struct.error) as error:
+    except (archives.BadZipFile, RuntimeError, *DAMAGES) as error:
         raise InputError(f"{path} is not a log of Inspect", allowed=ALLOWED, received=words_of(error)) from error
     if not samples:
         todo = "Run the evaluation with log_samples on"
@@ -110,15 +101,6 @@ def _archives() -> Any:
         return import_module("backports.zstd.zipfile")
     except ImportError:
         return zipfile
-
-
-def _require_small_directory(stream: IO[bytes], path: Path) -> None:
-    size = stream.seek(0, os.SEEK_END)
-    stream.seek(max(0, size - END_BYTES))
-    _, found, end = stream.read().rpartition(END)
-    stream.seek(0)
-    if found and int.from_bytes((found + end)[DIRECTORY_SIZE], "little") > DIRECTORY_BYTES:
-        raise limits.too_many_rows(path, limits.rows())
 
 
 def _samples(archive: Any, members: list[Any], path: Path) -> Iterator[dict[str, Any]]:

@@ -20,6 +20,7 @@ from typing import IO, Any, Protocol
 
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import open_regular, write_atomically
+from mauve_core.base.zip_files import DAMAGES, open_zip
 
 SIDES = (96, 256)
 """Pixels of the longer side: in a sheet, and alone."""
@@ -54,11 +55,11 @@ class Thumbnails:
             self._archive.close()
         try:
             if self._new is not None:
-                return zipfile.ZipFile(self._new)
+                return open_zip(self._new)
             stored = open_regular(Path(self.path or ""))
             weakref.finalize(self, stored.close)
-            return zipfile.ZipFile(stored)
-        except (OSError, zipfile.BadZipFile) as error:
+            return open_zip(stored)
+        except (OSError, *DAMAGES) as error:
             raise StorageError(f"The thumbnails {self.path} cannot be read: {words_of(error)}") from error
 
     @cached_property
@@ -83,7 +84,9 @@ class Thumbnails:
         """
         try:
             return self._opened.read(_member(side, digest))
-        except (OSError, zipfile.BadZipFile, EOFError, ValueError) as error:
+        except KeyError:
+            raise
+        except (OSError, RuntimeError, *DAMAGES) as error:
             raise StorageError(f"The thumbnails {self.path} are damaged: {words_of(error)}") from error
 
     def write(self, path: Path, digests: Iterable[str]) -> None:

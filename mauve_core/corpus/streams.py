@@ -48,7 +48,7 @@ def refusals(path: Path) -> Iterator[None]:
         raise InputError(
             f"{path} is a damaged {PACKINGS.get(packing, 'compressed')} file, or none",
             received=words_of(error),
-            todo=f"Copy it again, or remove {packing} from the name if it is not compressed",
+            todo="Copy it again" + (f", or remove {packing} from the name if it is not compressed" if packing else ""),
         ) from error
     except OSError as error:
         if error.errno is None and packing_of(path) == ".bz2":

@@ -9,6 +9,7 @@ member longer than an image may be, no more is read than shows that it is.
 from __future__ import annotations
 
 import os
+import weakref
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from typing import Protocol
 
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import open_regular
+from mauve_core.base.zip_files import DAMAGES, open_zip
 from mauve_core.corpus import limits, streams
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.images.decoding import MOST_BYTES, SUFFIXES, ImageRefusedError
@@ -100,17 +102,21 @@ class Archive(_NamedByPath):
     @cached_property
     def _opened(self) -> zipfile.ZipFile:
         """Its directory is read once, not for each image; members may be read by several threads at once."""
-        return zipfile.ZipFile(self.path)
+        stream = self.path.open("rb")
+        weakref.finalize(self, stream.close)
+        return open_zip(stream)
 
     def content(self, name: str) -> bytes:
         try:
             with self._opened.open(name) as stream:
                 return stream.read(MOST_BYTES + 1)
+        except NotImplementedError as error:  # a method of compression; it is a RuntimeError, too
+            raise ImageRefusedError(name, f"cannot be unpacked: {words_of(error)}", "unreadable") from error
         except RuntimeError as error:  # what zipfile raises for a password
             raise ImageRefusedError(
                 name, "is encrypted", "unreadable", todo="Store the archive without a password"
             ) from error
-        except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, KeyError) as error:
+        except (OSError, *DAMAGES) as error:
             raise ImageRefusedError(name, f"cannot be unpacked: {words_of(error)}", "unreadable") from error
 
 
@@ -181,9 +187,9 @@ def _files_below(folder: Path) -> Iterator[str]:
 
 def _members_of(path: Path) -> Iterator[str]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as stream, open_zip(stream) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+    except (OSError, RuntimeError, *DAMAGES) as error:
         raise InputError(
             f"{path} is no zip archive that can be read",
             allowed="a folder or a .zip of images",

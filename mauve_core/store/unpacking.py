@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import io
 import os
 import stat
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from typing import Any
 
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import require_plain_file, storage_errors, sync_tree
+from mauve_core.base.zip_files import DAMAGES, open_zip
 from mauve_core.judgments import RatingStore
 from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
 from mauve_core.store.checking import checked_run
@@ -68,28 +67,15 @@ def unpacked(path: Path, folder: Path, check: Callable[[Run], object] | None = N
     return dataclasses.replace(run, id=manifest.id if is_id(manifest.id) else run_id(run.name))
 
 
-class _Bounded(io.BufferedReader):
-    """A file that reads at most ``most`` bytes at once; None for any number."""
-
-    most: int | None = MAX_DIRECTORY
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        if self.most is not None and size is not None and size > self.most:
-            raise zipfile.BadZipFile(f"its file list takes {size:,} bytes; at most {self.most:,} are allowed")
-        return super().read(size)
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """Open the archive; any defect found inside the block becomes an InputError."""
-    broken = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error)
     try:
-        with _Bounded(io.FileIO(path)) as stream, zipfile.ZipFile(stream) as archive:
-            stream.most = None
+        with path.open("rb") as stream, open_zip(stream, MAX_DIRECTORY) as archive:
             yield archive
     except InputError:
         raise
-    except (OSError, *broken) as error:
+    except (OSError, RuntimeError, *DAMAGES) as error:
         raise _refused(path, f"it is not a zip file or is damaged: {words_of(error)}") from error
 
 

@@ -269,6 +269,8 @@ def test_words_of_files_stand_in_quotations_alone(home: Path, server: MCPServer)
         ("clusters", {"run": RUN, "candidate": "9" * 5000}, "no such candidate"),
         ("findings", {"run": RUN, "candidate": 1, "cluster": 5000}, "no such cluster"),
         ("job", {"job": "../x"}, "No job has that id"),
+        ("leaderboard", {"run": RUN, "scores": "mid"}, "scores"),
+        ("list_runs", {"limits": 3}, "limits"),
     ],
 )
 def test_a_wrong_call_is_told_what_was_wrong(

@@ -28,8 +28,10 @@ def test_of_a_wrong_form_is_said_what_is_wrong_and_not_what_python_says() -> Non
         (lambda: len(1), "missing or of another kind"),  # type: ignore[arg-type]
         (lambda: {}["name"], "it lacks 'name'"),
         (deep, "nested too deeply"),
+        (lambda: int("9" * 5000), "it has a whole number of more than 4,300 digits"),
+        (lambda: str(10**5000), "it has a whole number of more than 4,300 digits"),
     ):
-        with pytest.raises((AttributeError, TypeError, KeyError, RecursionError)) as caught:
+        with pytest.raises((AttributeError, TypeError, KeyError, RecursionError, ValueError)) as caught:
             wrong()
         assert said in words_of(caught.value)
     assert own_words_of(AttributeError("no attribute 'x'")) == "no attribute 'x'"

@@ -171,6 +171,16 @@ def test_pipes_devices_and_loops_in_a_folder_are_passed_over(tmp_path: Path) -> 
     assert table.notes == ("3 other files in the folder were skipped (not .txt, or hidden).",)
 
 
+@pytest.mark.parametrize("to", ["../secret.txt", "/etc/hostname"])
+def test_a_link_out_of_a_folder_of_texts_is_refused(to: str, tmp_path: Path) -> None:
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a")
+    (tmp_path / "secret.txt").write_text("s")
+    (folder / "b.txt").symlink_to(to)
+    assert "b.txt is a link to a file outside its folder" in refusal(folder)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv"])
 def test_a_cell_that_never_ends(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.CHARACTERS_VARIABLE, "100")

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import shutil
 import subprocess
+import zlib
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ from mauve_core.corpus import limits, read_corpus
 from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.packing import PACKINGS, ZSTANDARD
 from mauve_core.corpus.reading import read_table
+from mauve_core.corpus.streams import refusals
 
 LINES = b"".join(
     b'{"text": "text number %d, which is long enough to be damaged", "id": %d}\n' % (i, i) for i in range(50)
@@ -122,3 +124,11 @@ def test_packed_content_under_a_plain_name_is_recognized(packing: str, tmp_path:
     path.write_bytes(PACK[packing](LINES))
     with pytest.raises(InputError, match=rf"It looks like a {PACKINGS[packing]} file \({packing}\)"):
         read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "todo"), [("a.jsonl.gz", "Copy it again, or remove .gz from the name"), ("a.eval", "Copy it again.")]
+)
+def test_a_damaged_file_is_told_what_to_do(name: str, todo: str) -> None:
+    with pytest.raises(InputError, match=todo), refusals(Path(name)):
+        raise zlib.error("invalid block type")

@@ -126,7 +126,8 @@ def test_a_share_of_one_with_copies_of_columns_drops_what_has_no_variance():
     [
         (lambda x: x.__setitem__((3, 1), np.nan), "not finite.*row 3[.]"),
         (lambda x: x.__setitem__((slice(2, 9), 0), np.inf), r"7 rows \(2, 3, 4, 5, 6, ...\)"),
-        (lambda x: x.__setitem__(5, 0), "rows of zeros.*zeros in row 5[.]"),
+        (lambda x: x.__setitem__(5, 0), "rows of zeros.*smaller ones in row 5[.]"),
+        (lambda x: x.__setitem__(5, -1e-41), "rows of zeros.*number of 1.2e-38 or more.*smaller ones in row 5[.]"),
     ],
 )
 def test_unusable_rows_are_named(function, spoil, said):

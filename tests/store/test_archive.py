@@ -463,7 +463,7 @@ def test_a_list_of_files_that_is_too_long_is_not_read(
     with zipfile.ZipFile(path, "w") as packed:
         for number in range(1000):
             packed.writestr(f"{number}", b"")
-    monkeypatch.setattr(unpacking._Bounded, "most", 10_000)
+    monkeypatch.setattr(unpacking, "MAX_DIRECTORY", 10_000)
     with pytest.raises(InputError, match=r"its file list takes .* bytes; at most 10,000 are allowed"):
         elsewhere.import_(path)
 

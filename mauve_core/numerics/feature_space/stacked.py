@@ -144,15 +144,17 @@ def require_usable(
     table = stacked(x, name=name)
     _checks.require_rows(len(table), least_rows, name)
     finite, zero = np.ones(len(table), dtype=np.bool_), np.zeros(len(table), dtype=np.bool_)
+    least = np.finfo(np.float32).tiny  # the length of a row of smaller numbers has no inverse in float32
     for block, rows in table.blocks():
-        finite[block], zero[block] = np.isfinite(rows).all(axis=1), np.logical_not(rows.any(axis=1))
+        finite[block] = np.isfinite(rows).all(axis=1)
+        zero[block] = (rows.max(axis=1) < least) & (rows.min(axis=1) > -least)
     if not finite.all():
         raise _checks.not_finite(name, _named(~finite, ids))
     if zero.any():
         raise InputError(
             f"The {name} hold rows of zeros, which have no direction",
-            allowed="rows with at least one number other than 0",
-            received=f"zeros in {_named(zero, ids)}",
+            allowed=f"rows with at least one number of {least:.1e} or more, with either sign",
+            received=f"smaller ones in {_named(zero, ids)}",
             todo="Encode those texts again, or leave them out",
         )
     return table
