@@ -8,9 +8,18 @@ import zipfile
 import zlib
 from typing import IO, Any, cast
 
-DAMAGES: tuple[type[Exception], ...] = (
-    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError),
-    *(NotImplementedError, ValueError, KeyError, IndexError, OverflowError),
+DAMAGES = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    ValueError,
+    KeyError,
+    IndexError,
+    OverflowError,
 )
 """What opening a damaged archive or reading a damaged member raises, besides OSError, and RuntimeError for a password;
 ``bz2`` raises the former."""
