@@ -150,13 +150,12 @@ class Work:
         return line
 
     def _foretold(self, n: int, drop: float) -> str:
-        among = "" if self.tests == 1 else f" and {self.tests} perturbations"
-        found = f"a drop of MAUVE of {significant(drop)} is detected with probability {POWER:g}"
-        if drop >= 1:
-            found = "no drop of MAUVE is likely to be detected: take more texts" + " or fewer perturbations" * bool(
-                among
-            )
-        return f"With halves of {n:,} texts{among}, {found}."
+        several = self.tests > 1
+        halves = f"With halves of {n:,} texts" + (f" and {self.tests} perturbations" if several else "")
+        if drop < 1:
+            return f"{halves}, a drop of MAUVE of {significant(drop)} is detected with probability {POWER:g}."
+        todo = "take more texts" + (" or fewer perturbations" if several else "")
+        return f"{halves}, no drop of MAUVE is likely to be detected: {todo}."
 
     def treated(self, item: Perturbation) -> _Treated:
         """The perturbed comparison halves.
