@@ -199,10 +199,10 @@ def _several_tied(
 
 
 def _could_find(test: Callable[[str, str], Difference | None], leader: Ranked, tied: Sequence[Ranked]) -> Parts:
-    """Say which difference the tests of the tied could have found, where all were tested."""
+    """Say which difference the tests of the tied could have found, where all were tested and copies are not alone."""
     found = [test(leader.name, each.name) for each in tied]
     least = [each.detectable for each in found if each is not None and each.detectable is not None]
-    if len(least) < len(tied):
+    if len(least) < len(tied) or not any(least):
         return ()
     return (f" A true difference of {written(max(least), SCORE_DECIMALS)} would be found 8 times in 10.",)
 

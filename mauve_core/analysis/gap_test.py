@@ -55,7 +55,7 @@ class GapTest:
         Why they do not; empty if they do.
     detectable : float
         How far above chance the frontier integral must truly lie (its bias-reduced value) for the test to reach
-        ``LEVEL`` with probability .8; nan if units support no test.
+        ``LEVEL`` with probability .8; nan if units support no test or exchange changes nothing.
     """
 
     observed: NotNegative

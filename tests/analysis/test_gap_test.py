@@ -142,3 +142,9 @@ def test_a_gap_is_explained_up_to_the_level(draws: int) -> None:
         found = GapTest(0.1, reached, draws)
         assert found.explains == (100 * (1 + reached) <= 1 + draws)
         assert found.explains == (reached <= found.allowed)
+
+
+def test_what_exchange_cannot_change_has_no_detectable_gap() -> None:
+    found = gap_test_of([partition([0] * 40, [0] * 40, 1)], "m", None, draws=19, seed=SeedSequence(0))
+    assert math.isnan(found.detectable)
+    assert found.could_find() == ""

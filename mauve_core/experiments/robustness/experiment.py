@@ -19,6 +19,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, significant, verb
 from mauve_core.base.progress import Progress, Told, silent
 from mauve_core.corpus.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation
+from mauve_core.corpus.pairing import units_among
 from mauve_core.corpus.perturbations import CONTROL, Perturbation
 from mauve_core.corpus.perturbations.applying import dosed
 from mauve_core.corpus.perturbations.kinds import PROBES
@@ -35,6 +36,7 @@ from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.numerics.resampling.detectable import POWER
 from mauve_core.numerics.resampling.permutation import PermutationTest
+from mauve_core.numerics.resampling.units import too_few
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.spread import SeedSpread
@@ -301,6 +303,7 @@ def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[
         f"Divergences: {CLUSTER_SMOOTHING.title()}-smoothed clusters. MAUVE: unsmoothed ones, c = {score.scale:g}.",
         _on_flow(work.score, kept_share) if treated else "",
         _on_left_out(len(work.rows) - 2 * n),
+        _on_units(too_few(units_among({work.source: work.corpus.take(work.rows)})[work.source])),
     ]
     notes = [say(note) for note in notes]
     notes += [
@@ -321,6 +324,10 @@ def _on_left_out(count: int) -> str:
     if count > 1:
         return f"{count:,} texts are left out of each split: halves are of one size and share no prompt or document."
     return "One text is left out of each split because the number of texts is odd." if count else ""
+
+
+def _on_units(few: str) -> str:
+    return f"The test takes texts for independent, which they may not be: {few}." if few else ""
 
 
 def _on_flow(score: ScoreConfig, share: float) -> str:

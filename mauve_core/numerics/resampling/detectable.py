@@ -62,11 +62,11 @@ def detectable_divergence(null: NDArray[np.float64], level: float) -> float:
     Returns
     -------
     float
-        The mean of the statistic above that of exchanged sides; 0 if exchange changes nothing.
+        The mean of the statistic above that of exchanged sides; nan if exchange changes nothing.
     """
     mean, variance = float(null.mean()), float(null.var())
     if not variance > 0:
-        return 0.0
+        return math.nan
     unit, _, shift = _noncentral(mean, variance, level, POWER)
     return unit * shift
 
