@@ -399,7 +399,7 @@ def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) 
     """Return mean and standard deviation over seeds, and the interval from the resamples, centered on the mean.
 
     Resamples keep the partitions, so the variance of the mean over seeds is added, as far as texts are not exchanged:
-    where all are, resampled texts fall into the clusters of their copies, and the interval is wide enough.
+    where most are, simulations find the interval wide enough without it (``benchmarks/calibration.py``).
 
     Of several generations, the score under a seed is their mean, and so is that of a resample, which draws the same
     prompts for all of them.
