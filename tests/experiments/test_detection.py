@@ -199,9 +199,7 @@ def test_what_is_not_detected_says_which_drop_would_have_been():
     detected, missed = detections(found)
     assert missed.sentence.endswith(": not detected (p 0.4); a drop of 0.12 would have been.")
     assert detected.sentence.endswith(": detected (p 0.002).")
-    assert "is detected with probability 0.8; with four times as many texts, less than half of it is." in about_test(
-        found
-    )
+    assert "is detected with probability 0.8, with four times as many texts less than half of it." in about_test(found)
     assert "probability" not in about_test(table(line("typos", (0.4,))))  # of an earlier version
     assert "; no drop would have been." in detections(table(line("typos", (0.4,), detectable=1.0)))[0].sentence
 

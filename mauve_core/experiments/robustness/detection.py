@@ -199,7 +199,9 @@ def about_test(table: ProbeTable) -> str:
         return ""
     missed = "a smaller one may need more texts"
     if any(each.outcome == "not detected" and (each.detectable or 1) < 1 for each in found):
-        missed = f"the drop named is detected with probability {POWER:g}; with four times as many texts, less than half of it is"
+        missed = (
+            f"the drop named is detected with probability {POWER:g}, with four times as many texts less than half of it"
+        )
     splits = max(len(line.p_values) for line in table.lines)
     over = "" if splits == 1 else f", twice the mean p-value of {splits} splits"
     corrected = "" if tested == 1 else f", corrected for {tested} perturbations by Holm's method"
