@@ -4,6 +4,9 @@
 // It also has a page drawn anew whose connection was lost and is back. The server's session may be a new one, which does
 // not know the URL, and Streamlit sends a click on a link without it: every message from then on has the query string.
 //
+// A page whose sign-in has ended, in another tab or by time, loads again, which leads to the sign-in page: when the
+// server closes its connection, with the next question, and when it comes into view.
+//
 // From the server (data): seen (the digest that the page was drawn with), address, beat_ms. To it: changed (a trigger),
 // query (of the URL when the connection came back).
 //
@@ -40,24 +43,27 @@ class Watch {
     this.timer = setInterval(() => this.look(), data.beat_ms);
     this.sooner = () => this.look();
     document.addEventListener(LOOK, this.sooner);
+    document.addEventListener("visibilitychange", this.sooner);
     this.press = () => (this.pressed = performance.now());
     PRESSES.forEach((kind) => document.addEventListener(kind, this.press, true));
     this.ran = new MutationObserver(() => (this.pressed = undefined));
     this.ran.observe(app(), { attributeFilter: ["data-test-script-state"] });
-    this.connected = new MutationObserver(() => this.recall()); // at once, before a reader can press anything
+    this.connected = new MutationObserver(() => this.noticed()); // at once, before a reader can press anything
     this.connected.observe(app(), { attributeFilter: ["data-test-connection-state"] });
   }
 
   close() {
     clearInterval(this.timer);
     document.removeEventListener(LOOK, this.sooner);
+    document.removeEventListener("visibilitychange", this.sooner);
     PRESSES.forEach((kind) => document.removeEventListener(kind, this.press, true));
     this.ran.disconnect();
     this.connected.disconnect();
   }
 
-  recall() {
+  noticed() {
     if (app().dataset.testConnectionState === "CONNECTED") this.keep("query", window.location.search.slice(1));
+    else asked(this.address);
   }
 
   // Whether the page is neither at work nor about to be.
@@ -82,10 +88,11 @@ class Watch {
   }
 }
 
-// The digest; undefined when the server is away or knows this visitor no longer.
+// The digest; undefined when the server is away. The page loads again if the server knows this visitor no longer.
 async function asked(address) {
   try {
     const answer = await fetch(address, { cache: "no-store" });
+    if (answer.status === 401) window.location.reload();
     return answer.ok ? await answer.text() : undefined;
   } catch {
     return undefined;
