@@ -17,6 +17,7 @@ from websockets.sync.client import connect
 
 TIMEOUT_S = 300.0
 
+# Kind of an element -> the field of a widget's state that carries its value; a table's is a plotly chart's.
 _FIELDS = {
     "slider": "double_array_value",
     "selectbox": "string_value",
@@ -29,10 +30,9 @@ _FIELDS = {
     "number_input": "double_value",
     "checkbox": "bool_value",
 }
-"""Kind of an element -> the field of a widget's state that carries its value; a table's is a plotly chart's."""
 
+# Type of a slider that chooses among options and sends their titles.
 _SELECT_SLIDER = 2
-"""Type of a slider that chooses among options and sends their titles."""
 
 
 @dataclass(frozen=True)

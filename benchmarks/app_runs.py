@@ -18,10 +18,10 @@ from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 
 TOPICS, DIMENSION = 60, 16
+# Words that every topic uses, and words of a topic's own; frequencies fall off as 1 / rank (Zipf).
 COMMON, TOPICAL = 6_000, 500
-"""Words that every topic uses, and words of a topic's own; frequencies fall off as 1 / rank (Zipf)."""
+# Words of a text.
 LENGTH, LENGTH_SD, SHORTEST = 100, 30, 20
-"""Words of a text."""
 
 
 def make_run(home: Path, name: str, texts: int, sides: int) -> Run:

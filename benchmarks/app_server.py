@@ -18,10 +18,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = ROOT / "app" / "mauve_app" / "main.py"
+# Environment variable: the file to which a line of JSON is written for each answer.
 LOG = "APP_WALK_LOG"
-"""Environment variable: the file to which a line of JSON is written for each answer."""
+# Ending of the file beside it: seconds of processor time that the process took before it answered anything.
 START = ".start"
-"""Ending of the file beside it: seconds of processor time that the process took before it answered anything."""
 
 
 def serve(script: str, port: int) -> None:

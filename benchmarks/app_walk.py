@@ -33,8 +33,8 @@ from mauve_core.store import RunStore
 PLAIN_PAGE = "import streamlit as st\nst.slider('Number', 0, 9, key='plain_number')\n"
 RUNS = {"four sides": 4, "two sides": 2}
 LATE_MS = 150
+# Pause between interactions: what the server still does after an answer is counted by itself.
 SETTLE_S = 0.05
-"""Pause between interactions: what the server still does after an answer is counted by itself."""
 
 
 @dataclass(frozen=True)

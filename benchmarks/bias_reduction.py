@@ -56,19 +56,19 @@ from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
 from mauve_core.scoring.estimates import ScoreBasis, basis_of, spreads_of
 from mauve_core.scoring.replicates import CountSamples
 
+# n and k.
 SIZES = ((500, 50), (2000, 200), (2000, 50))
-"""n and k."""
 
+# True difference of MAUVE between two candidates at n = 500; half of it at n = 2,000, and not over half of what the
+# first candidate lacks to 1.
 GAPS = {"P = Q": 0.02, "close": 0.02, "moderate": 0.04, "far": 0.04}
-"""True difference of MAUVE between two candidates at n = 500; half of it at n = 2,000, and not over half of what the
-first candidate lacks to 1."""
 
+# Whether the two sides answer the same prompts, and n; k is n / 10.
 INTERVALS = ((False, 500), (True, 500), (False, 2000))
-"""Whether the two sides answer the same prompts, and n; k is n / 10."""
 
 GROUPS, REPLICATES, AT_ONCE = 10, 50, 100
+# The frontier integral of equal probabilities is 0 but for rounding.
 ROUNDING = 1e-9
-"""The frontier integral of equal probabilities is 0 but for rounding."""
 HALVES = np.array([np.random.default_rng(cut).permutation(GROUPS) < GROUPS // 2 for cut in range(5)])
 SCALE = ScoreConfig().scale
 SCORES = {"mauve": "MAUVE", "frontier_integral": "frontier integral"}
@@ -78,8 +78,8 @@ GROUPED = (("equally many texts", PAIRS[:2]), (PAIRS[2], PAIRS[2:]))
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+# Score -> estimator -> (simulations,).
 Estimates = dict[str, dict[str, Array]]
-"""Score -> estimator -> (simulations,)."""
 
 
 @dataclass(frozen=True)

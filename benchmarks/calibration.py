@@ -118,8 +118,8 @@ def sides_of(design: Design, seed: int) -> tuple[dict[str, Corpus], dict[str, ND
     return corpora, features
 
 
+# ``scores``: values with the ends of their intervals; ``p``: p-values; both by what they are of.
 Record = dict[str, dict[str, Any]]
-"""``scores``: values with the ends of their intervals; ``p``: p-values; both by what they are of."""
 
 
 class Words(MeasureContext):
@@ -189,8 +189,8 @@ def planted(record: Record, units: dict[str, NDArray[np.int64]], seed: int) -> N
     )
 
 
+# Of the others .05.
 LEVELS = {"gap": 0.01, "preflight": 0.01, "findings": 0.05}
-"""Of the others .05."""
 
 
 def holds(test: str, design: Design) -> bool:

@@ -21,16 +21,16 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState, Status
 from mauve_core.store import RunStore
 
+# Texts of a side of the runs that are made, of the one that is cancelled while it encodes; words of a text.
 FEW, MANY, WORDS = 60, 400, 30
-"""Texts of a side of the runs that are made, of the one that is cancelled while it encodes; words of a text."""
 
+# Longest that a job may take.
 JOB_S = 900
-"""Longest that a job may take."""
 
+# Files of a home with the demo and an empty bin.
 NEEDED = re.compile(
     r"runs/(demo/.+|index\.sqlite)|uploads/[0-9a-f]{64}/[^/.][^/]*|(features|models)/.+|[^/]+\.(json|lock)"
 )
-"""Files of a home with the demo and an empty bin."""
 
 POLL_S = 0.5
 MEGABYTE = 1e6
@@ -49,8 +49,8 @@ class Kept:
     """What the chores did: jobs by kind and end, and the home after each emptying of the bin."""
 
     jobs: list[tuple[str, Status, float]] = field(default_factory=list)
+    # Seconds since the start; bytes of the home without records of jobs; its files; bytes of features removed.
     homes: list[tuple[float, int, int, int]] = field(default_factory=list)
-    """Seconds since the start; bytes of the home without records of jobs; its files; bytes of features removed."""
 
 
 def made_up(folder: Path, name: str, texts: int) -> tuple[Path, Path]:

@@ -27,8 +27,8 @@ from mauve_core.base.files import write_atomically
 
 PLAIN = "import streamlit as st\nst.title('Plain')\nst.slider('Number', 0, 9, key='plain_number')\n"
 CHART = "import streamlit as st\nst.title('Plain')\nst.plotly_chart({'data': [{'y': [1, 3, 2]}]})\n"
+# Seconds of the median that the project aims for.
 GOALS = {"first load": 2.0, "Clusters: choose a cluster": 0.7, "Compare: weight": 0.4}
-"""Seconds of the median that the project aims for."""
 
 
 def first_loads(browser: Browser, url: str, paths: dict[str, str], query: str, times: int) -> dict[str, list[float]]:

@@ -24,8 +24,8 @@ from mauve_core.scoring.differences import FOLDS
 from mauve_core.scoring.partitioning import partitions
 
 SIZES, DIMENSION = (250, 500, 1000), 8
+# Distance of the means of both candidates from that of the human side; probes take the first.
 SHIFTS = {"P = Q": (0.0, 0.0), "P and Q differ": (0.6, 0.8)}
-"""Distance of the means of both candidates from that of the human side; probes take the first."""
 
 
 def deviations(n: int, shifts: tuple[float, float], seed: int) -> tuple[float, float, float]:

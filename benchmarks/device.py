@@ -31,6 +31,7 @@ from pathlib import Path
 
 from device_page import TABLE_OF, Row, page
 
+# Parts in their order, and their shares of the time.
 SHARES = {
     "prepare": 60,
     "encode": 105,
@@ -44,7 +45,6 @@ SHARES = {
     "map_of_many": 50,
     "run_from_files": 60,
 }
-"""Parts in their order, and their shares of the time."""
 
 
 @dataclass

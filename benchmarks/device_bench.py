@@ -15,8 +15,8 @@ import torch
 from device_page import Row
 from numpy.typing import NDArray
 
+# Tokens of a document at most.
 LIMIT = 1024
-"""Tokens of a document at most."""
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ from mauve_core.encoders.models import load_model
 from mauve_core.numerics.device.products import Products, matrix_products
 from mauve_core.scoring.compute_mauve import compute_mauve
 
+# Of GPT-2's logits; the tokenizer that is trained on the texts has fewer.
 VOCABULARY = 50_257
-"""Of GPT-2's logits; the tokenizer that is trained on the texts has fewer."""
 
+# Packages that hold it.
 FAISS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cu12")
-"""Packages that hold it."""
 
 
 def prepare(bench: Bench) -> None:

@@ -14,8 +14,8 @@ from sklearn.manifold import trustworthiness
 
 from mauve_core.numerics.feature_space.projection import NEIGHBOURS, project
 
+# Most rows on which neighborhoods are judged.
 JUDGED = 4000
-"""Most rows on which neighborhoods are judged."""
 
 
 def map_of_many(bench: Bench) -> None:

@@ -115,8 +115,8 @@ TABLES = {
 }
 
 TABLE_OF = {"prepare": "peak", "encode": "encoding"}
+# The table of a part, by the first word of its name.
 TABLE_OF |= {name: name for name in ("scores", "kmeans", "generation", "map", "run")}
-"""The table of a part, by the first word of its name."""
 
 
 def page(command: str, machine: Sequence[str], rows: Sequence[Row], *, toy: bool, seconds: float) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from device_bench import Bench, Scale, failure
 from device_page import TABLE_OF, Row
 
+# The module of a part, by the first word of its name. Others are not imported, which would take longer than some parts.
 MODULES = {
     "prepare": "device_encoding",
     "encode": "device_encoding",
@@ -20,8 +21,6 @@ MODULES = {
     "map": "device_map",
     "run": "device_run",
 }
-"""The module of a part, by the first word of its name. Others are not imported, which would take longer than some
-parts."""
 
 
 def run_part(name: str, scale: Scale, texts_file: Path, scratch: Path, results: Connection) -> None:

@@ -48,8 +48,8 @@ Array = NDArray[np.float32]
 Way = Callable[[], Array]
 
 OURS, SORTED = "ours", "transformers, sorted and padded (ours before)"
+# Model, tokens a text at most, and how many times --documents texts.
 CASES = (("gpt2", 1024, 1), ("gpt2", 160, 2), ("smollm2-135m", 160, 2), ("minilm", 256, 4))
-"""Model, tokens a text at most, and how many times --documents texts."""
 
 PRODUCTS, PRODUCT_ROWS = "the weights' products alone", 1024
 

@@ -31,12 +31,12 @@ from mauve_core.encoders import Encoder
 
 CANDIDATES = ("nucleus:p=0.95", "greedy")
 PRECISIONS = ("tf32", "bfloat16")
+# How many of a function's first arguments enter products; the probabilities of attention stay as they are.
 _FACTORS: dict[Callable[..., Any], int] = {
     functional.linear: 2,
     functional.scaled_dot_product_attention: 3,
     torch.matmul: 2,
 }
-"""How many of a function's first arguments enter products; the probabilities of attention stay as they are."""
 
 
 class RoundedFactors(TorchFunctionMode):

@@ -37,8 +37,8 @@ from mauve_core.numerics.ratios.log_ratios import EXPECTATIONS, LogRatios, ratio
 Array = NDArray[np.float64]
 
 PAIRS = ("equal", "shifted", "scaled")
+# The constant c of MAUVE, one for all, since the truth it is held against is one.
 SCALE = 5.0
-"""The constant c of MAUVE, one for all, since the truth it is held against is one."""
 MIDDLE = REFERENCE_WEIGHTS.size // 2
 
 RATIOS: dict[str, Callable[[Array, Array, np.random.SeedSequence], LogRatios]] = {
@@ -49,8 +49,8 @@ RATIOS: dict[str, Callable[[Array, Array, np.random.SeedSequence], LogRatios]] =
 }
 NAMES = ("quantised", *RATIOS)
 COLOURS = ("#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7")
+# Of a panel of the figure.
 WIDTH, HEIGHT = 190, 170
-"""Of a panel of the figure."""
 
 
 def scale_of(d: int) -> float:

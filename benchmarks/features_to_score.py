@@ -29,8 +29,8 @@ from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compute_mauve import compute_mauve
 
+# Powers of the rank with which standard deviations fall.
 DECAYS = (0.3, 0.5, 0.7)
-"""Powers of the rank with which standard deviations fall."""
 
 
 def scores(p: NDArray[np.float32], q: NDArray[np.float32], k: int, rounds: int) -> str:

@@ -23,13 +23,13 @@ import scattertext
 from scipy.stats import false_discovery_control
 from sklearn.feature_extraction.text import CountVectorizer
 
+# Terms of a side, at most, and those of a topic in BERTopic.
 TERMS = 10
-"""Terms of a side, at most, and those of a topic in BERTopic."""
 
 LEAST_TEXTS = 4
 Q = 0.05
+# Weight of the prior, the one in scattertext's examples.
 PRIOR = 10
-"""Weight of the prior, the one in scattertext's examples."""
 
 
 def of_scattertext(human: Sequence[str], model: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -23,6 +23,7 @@ import planted_findings as ours
 
 from mauve_core.base.files import write_atomically
 
+# The side whose terms name a difference, and a word of them; other differences have no word.
 NAMED_BY = {
     "articles dropped": ("human", "a|an|the"),
     "second person": ("model", "you"),
@@ -40,7 +41,6 @@ NAMED_BY = {
     "no commas": ("human", ","),
     "links": ("model", "www|example|org"),
 }
-"""The side whose terms name a difference, and a word of them; other differences have no word."""
 
 
 def pairs(splits: int) -> list[tuple[ours.Planted | None, list[str], list[str], int]]:

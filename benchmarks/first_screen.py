@@ -46,8 +46,8 @@ _WORDS = """() => {
     const icons = [...main.querySelectorAll('[data-testid="stIconMaterial"]')].filter(icon => icon.innerText).length;
     return main.innerText.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length - icons;
 }"""
+# Things this near to each other in height stand in one line.
 ROW_PX = 8
-"""Things this near to each other in height stand in one line."""
 
 
 def screens(browser: Browser, url: str) -> dict[tuple[int, int, str], list[dict[str, Any]]]:

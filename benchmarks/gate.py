@@ -45,8 +45,8 @@ HUMAN_TEXTS, NUCLEUS, GREEDY = "human", "nucleus", "greedy"
 MEASURES = (MEASURE, "mauve")
 
 Features = NDArray[np.float32]
+# Features and prompts of the reference, the baseline and the candidate.
 Sides = tuple[tuple[Features, NDArray[np.intp]], ...]
-"""Features and prompts of the reference, the baseline and the candidate."""
 
 
 @cache

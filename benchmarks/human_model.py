@@ -29,8 +29,8 @@ from mauve_core.encoders.models import load_model
 if TYPE_CHECKING:
     import torch
 
+# Shorter than the demo's least paragraph, because few articles are left.
 MIN_WORDS = 30
-"""Shorter than the demo's least paragraph, because few articles are left."""
 
 
 def page_of(paragraph_id: str) -> str:

@@ -38,8 +38,8 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import open_vision_model
 from mauve_core.images.encoding import BATCH_NUMBERS
 
+# Images of a folder, and the plain loop takes one in so many.
 FOLDER, EACH = 1_000, 5
-"""Images of a folder, and the plain loop takes one in so many."""
 
 CONFIG = EncoderConfig(model=EFFICIENTNET)
 

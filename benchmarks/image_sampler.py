@@ -29,8 +29,8 @@ from mauve_core.experiments.text_measures.stored import collection_of, run_conte
 from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run, RunStore
 
+# The run's candidates by what they are called here.
 SIDES = {f"{temperature:g}": side_name(temperature) for temperature in TEMPERATURES} | {OTHER_REAL: OTHER_REAL}
-"""The run's candidates by what they are called here."""
 
 COLUMNS: Mapping[str, Measure] = {
     "FID": Frechet(),

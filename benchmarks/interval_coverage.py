@@ -47,15 +47,15 @@ from mauve_core.scoring.estimates import (
 from mauve_core.scoring.replicates import CountSamples, TwoSides
 from mauve_core.scoring.result import Partition
 
+# Standard deviation of log(q / p) over the topics.
 CASES = {"P = Q": 0.0, "close": 0.3, "moderate": 0.7, "far": 1.5}
-"""Standard deviation of log(q / p) over the topics."""
 
 COUPLING = 0.8
 DIMENSION, NOISE = 10, 0.6
 SHOWN = ("mauve", "frontier_integral")
 MODEL = "model"
+# Names of ``Cell.shared`` and of ``Cell.fresh``.
 PROMPTS, CLUSTERS = ("independent", "shared"), ("fixed", "k-means")
-"""Names of ``Cell.shared`` and of ``Cell.fresh``."""
 
 Labels = NDArray[np.int32]
 

@@ -51,13 +51,13 @@ from mauve_core.scoring.result import Partition
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
 
+# Standard deviation of log(q / p) over the clusters.
 CASES = {"close": 0.3, "moderate": 0.7, "far": 1.5}
-"""Standard deviation of log(q / p) over the clusters."""
 
 CLUSTERS = (20, 50)
 TEXTS = 500
+# With shared prompts, the probability that two texts of one prompt come from one random number.
 COUPLING = 0.8
-"""With shared prompts, the probability that two texts of one prompt come from one random number."""
 
 MODEL = "model"
 FEW = 60

@@ -39,10 +39,10 @@ from mauve_core.numerics.feature_space.projection import (
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.threads import openmp_threads_kept
 
+# JUDGED: rows of the subsample on which neighbourhoods are judged.
 TOPICS, DIMENSION, JUDGED = 60, 256, 4_000
-"""JUDGED: rows of the subsample on which neighbourhoods are judged."""
+# Texts of the map that is a process's first.
 FIRST = (1_000, 6_000)
-"""Texts of the map that is a process's first."""
 
 FULL, OWN = "fitted on all", "fitted on all, UMAP's own search"
 IN_TORCH = "fitted on all, in torch on the CPU"

@@ -53,8 +53,8 @@ NULLS: dict[Null, str] = {
     "exchanged": "exchanged within prompts",
     "thirds": "thirds, one of them P",
 }
+# Measures of a second or more per pair: they get ``--slow-pairs``.
 SLOW = {"discriminator", "self-bleu"}
-"""Measures of a second or more per pair: they get ``--slow-pairs``."""
 
 
 class Known(MeasureContext):
@@ -133,8 +133,8 @@ def tested(item: Measure, sides: tuple[Collection, ...], context: Known) -> tupl
     return measure_differences(item, Measured(human, groups, _human(item, human, context)), candidates)
 
 
+# T(P) of the human texts by measure: most pairs share them.
 _HUMAN: dict[str, Replicates | None] = {}
-"""T(P) of the human texts by measure: most pairs share them."""
 
 
 def _human(item: Measure, human: Collection, context: Known) -> Replicates | None:

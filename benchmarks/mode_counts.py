@@ -24,8 +24,8 @@ from mauve_core.numerics.statistics.mode_distances import gap_between_modes, mod
 
 PROMPTS = 200
 DIMENSION = 64
+# Standard deviations of modes around their prompt's center and of answers around their mode's; prompts have 1.
 SPREAD, NOISE = 0.5, 0.1
-"""Standard deviations of modes around their prompt's center and of answers around their mode's; prompts have 1."""
 
 Draw = NDArray[np.int64]
 Shares = NDArray[np.float64]
@@ -40,6 +40,7 @@ def zipf(modes: int) -> Shares:
     return np.asarray(weights / weights.sum())
 
 
+# Probabilities of a prompt's modes; of several, prompts have them in turn.
 KINDS: dict[str, Sequence[Shares]] = {
     **{f"{modes} equal" if modes > 1 else "1": [equal(modes)] for modes in (1, 2, 5, 10, 20)},
     "2, of 70% and 30%": [np.array([0.7, 0.3])],
@@ -48,7 +49,6 @@ KINDS: dict[str, Sequence[Shares]] = {
     "1 or 10 equal": [equal(1), equal(10)],
     "2 or 8 equal": [equal(2), equal(8)],
 }
-"""Probabilities of a prompt's modes; of several, prompts have them in turn."""
 
 
 def drawn(kind: Sequence[Shares], answers: int, rng: np.random.Generator) -> Draw:

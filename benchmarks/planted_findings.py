@@ -29,8 +29,8 @@ from mauve_core.demo.wikipedia import paragraphs
 A_SIDE = 400
 DOSES = (1.0, 0.3)
 Q = 0.05
+# Words of a paragraph.
 LEAST_WORDS = 40
-"""Words of a paragraph."""
 
 Rng = np.random.Generator
 
@@ -145,6 +145,7 @@ PLANTED = (
     Planted("links", lambda text, _: f"{text} See www.example.org.", ("link", "ending", "phrase")),
 )
 
+# Differences that later sources of statements name; they are counted by themselves.
 FURTHER = (
     Planted("gibberish", _gibberish, ("gibberish",)),
     Planted("words shuffled", lambda text, rng: " ".join(rng.permutation(text.split())), ("word order",)),
@@ -159,7 +160,6 @@ FURTHER = (
     Planted("offers", lambda text, _: f"{text} Let me know if you want more.", ("assistant", "ending", "phrase")),
     Planted("long words", _replaced(r"\band\b", "and additionally"), ("readability", "long words", "phrase")),
 )
-"""Differences that later sources of statements name; they are counted by themselves."""
 
 
 def planted(texts: Sequence[str], planting: Planted, dose: float, rng: Rng) -> list[str]:

@@ -19,8 +19,8 @@ from mauve_core.store import Run
 
 AFTER_FAULT_S = 10.0
 HOVER_S, MISSED_MS = 0.3, 10_000
+# A reader's pause after each interaction.
 PAUSE_S = 5.0
-"""A reader's pause after each interaction."""
 
 SETTLED = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
     && !document.querySelector('[data-stale="true"], [data-retained="true"], [data-testid="stSkeleton"]')"""

@@ -28,8 +28,8 @@ from mauve_core.numerics.resampling.sampling_texts import errors_against_n, log_
 SIZES = [2**power for power in range(7, 15)]
 BINS = [8, 16, 32, 64, 128, 256, 512]
 POPULATIONS = ("none", "krichevsky-trofimov", "laplace", "good-turing")
+# Texts drawn for each text at hand.
 TIMES = (1, 4)
-"""Texts drawn for each text at hand."""
 SMOOTHINGS = ("none", "krichevsky-trofimov")
 
 Pair = tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -33,10 +33,10 @@ STAGES = ("reduction", "clustering", "scores")
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 CLUSTERS = (50, 100, 200, 500, 1_000, 2_000)
 DIMENSIONS = (64, 128, 256, 512, 768, 1_280)
+# What stays while another one moves.
 K, D, N = 500, 768, 20_000
-"""What stays while another one moves."""
+# From where on exponents are fitted: below, fixed costs still show.
 UPPER = {"n": 30_000, "k": 200, "d": 256}
-"""From where on exponents are fitted: below, fixed costs still show."""
 LIMIT = 6e9
 Point = dict[str, Any]
 

@@ -30,8 +30,8 @@ from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Partition
 from mauve_core.tasks.comparison import ComparisonTask
 
+# Lloyd iterations of the one k-means start, at every size the same work.
 ITERATIONS = 20
-"""Lloyd iterations of the one k-means start, at every size the same work."""
 
 RESAMPLES = 500
 TOPICS, WORDS = 200, 60

@@ -31,8 +31,8 @@ from mauve_core.demo.wikipedia import paragraphs
 from mauve_core.experiments.text_measures.self_bleu import ORDER, SMOOTHING, sentence_scores, word_ids
 from mauve_core.numerics.strings.overlaps import Overlap
 
+# Words that stay together in a made-up text.
 RUN = 5
-"""Words that stay together in a made-up text."""
 
 Loop = Callable[[Sequence[str], Sequence[int]], list[float]]
 

@@ -45,12 +45,12 @@ from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
 
 ENCODER = "minilm"
+# Shorter paragraphs are left out.
 MIN_WORDS = 40
-"""Shorter paragraphs are left out."""
 
 ORDER = 3
+# Words and punctuation marks.
 PROMPT, ANSWER = 20, 20
-"""Words and punctuation marks."""
 
 
 @dataclass(frozen=True)

@@ -29,12 +29,13 @@ class Measured:
 
 
 Generations = list[Measured]
+# By arm, the generations of each seed, from 0.
 Arms = dict[str, list[Generations]]
-"""By arm, the generations of each seed, from 0."""
 
 WORDS, MET, MAUVE = "Distinct words of the training texts", "Different answers to a prompt", "MAUVE"
 MISSED, MISSED_BY_HUMANS = "Share of human clusters missed", "Share that as many human texts miss"
 
+# The measures, in the order of the tables.
 DECIMALS = {
     WORDS: 0,
     MAUVE: 3,
@@ -48,15 +49,14 @@ DECIMALS = {
     MISSED: 2,
     MISSED_BY_HUMANS: 2,
 }
-"""The measures, in the order of the tables."""
 
 NOT_TESTED = (WORDS, MET, MISSED_BY_HUMANS)
+# Measures of how diverse answers to one prompt are, and the way they go where they become less so.
 FALLS = {
     "cosine distance": ("Cosine distance, one prompt", "less"),
     "Vendi score": ("Vendi score, one prompt", "less"),
     "self-BLEU": ("Self-BLEU, one prompt", "more"),
 }
-"""Measures of how diverse answers to one prompt are, and the way they go where they become less so."""
 
 ABOUT_APART = """\
 The first generation that is apart from generation 0: their intervals do not overlap, and it lies on the same side

@@ -48,11 +48,11 @@ from mauve_core.shards.plan import SAMPLE_BYTES, SAMPLE_ROWS, Plan
 
 RESULTS = Path(__file__).parent / "results"
 TOKENS_FROM, EARLIER = RESULTS / "device.md", RESULTS / "shards.md"
+# Rows, shards, columns and clusters of the run that the simulation is set against.
 CHECK = (1_000_000, 40, 64, 500)
-"""Rows, shards, columns and clusters of the run that the simulation is set against."""
 
+# Clusters that papers use, as against the most that are used by default.
 FEWER = 500
-"""Clusters that papers use, as against the most that are used by default."""
 
 
 def tokens_a_second() -> float:

@@ -49,6 +49,7 @@ class Size(NamedTuple):
     shards: int = 1
 
 
+# Of each pass a task, of each step the whole; ``n`` of ``start`` is the sample, of ``add counts`` all rows.
 TERMS: Mapping[str, Callable[[Size], tuple[float, ...]]] = {
     "encode": lambda z: (1, z.n, z.n * z.d, z.n * z.d**2, z.d**2),
     "project": lambda z: (1, z.n, z.n * z.d, z.n * z.d * z.c),
@@ -60,7 +61,6 @@ TERMS: Mapping[str, Callable[[Size], tuple[float, ...]]] = {
     "add sums": lambda z: (z.shards, z.shards * z.s * z.k * z.c),
     "add counts": lambda z: (z.shards, z.n * z.s, z.s * GROUPS * z.k),
 }
-"""Of each pass a task, of each step the whole; ``n`` of ``start`` is the sample, of ``add counts`` all rows."""
 
 Fits = Mapping[str, np.ndarray]
 

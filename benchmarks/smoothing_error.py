@@ -25,12 +25,12 @@ from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
 
 EMPIRICAL, GOOD_TURING, KRICHEVSKY = "none", "good-turing", "krichevsky-trofimov"
+# A smoothing counts as better or worse where its paired mean difference exceeds so many standard errors of it.
 STANDARD_ERRORS = 2.0
-"""A smoothing counts as better or worse where its paired mean difference exceeds so many standard errors of it."""
 
 Array = NDArray[np.float64]
+# (rng, repetitions, k, x) -> (repetitions, k) distributions, x the value along the panel's axis.
 Draw = Callable[[np.random.Generator, int, int, float], Array]
-"""(rng, repetitions, k, x) -> (repetitions, k) distributions, x the value along the panel's axis."""
 
 
 @dataclass(frozen=True)

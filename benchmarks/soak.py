@@ -39,8 +39,8 @@ from mauve_core.base.files import HOME_VARIABLE, write_atomically
 from mauve_core.store import Run, RunStore
 
 SAMPLE_S = 5.0
+# After which a server has forgotten the browsers that left (``app/mauve_app/server/ended_sessions.py``).
 LEFT_S = 90.0
-"""After which a server has forgotten the browsers that left (``app/mauve_app/server/ended_sessions.py``)."""
 
 MOST_FAULTS = 20
 _FAULTS = ("Traceback (most recent call last)", " ERROR ", "Exception")
@@ -200,11 +200,11 @@ def measures(result: Soaked) -> list[Measure]:
 
 # The page
 
+# Measures in the picture.
 SHOWN = (
     "resident MB", "open file descriptors", "threads", "workers, resident MB together", "home, MB",
     "interaction, part of its usual time",
 )  # fmt: skip
-"""Measures in the picture."""
 
 
 def row(measure: Measure, after: Sample) -> str:

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+# Parts of the time whose means are fitted: what lasts much shorter than one of them averages out; fewest with a sample.
 BLOCKS, FEWEST = 6, 4
-"""Parts of the time whose means are fitted: what lasts much shorter than one of them averages out; fewest with a
-sample.
-"""
 
 
 @dataclass(frozen=True)

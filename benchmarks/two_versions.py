@@ -30,8 +30,8 @@ QUESTIONS = ("What is {}?", "Tell me something about {}.")
 SYSTEM = "You are a teacher of small children. Explain everything with simple words and end with a question."
 SHOWN = 5
 
+# System message, and the generation whose random numbers are used.
 VERSIONS = {"version 1": ("", 0), "version 2": (SYSTEM, 1), "version 1 again": ("", 2)}
-"""System message, and the generation whose random numbers are used."""
 
 
 def questions() -> dict[str, str]:

@@ -37,12 +37,12 @@ from mauve_core.scoring.spread import Estimate
 from mauve_core.store import Run, RunStore
 from tests.browser.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES, serving
 
+# The weight only fills columns of a table that are not used here.
 RUN, WEIGHT = "demo", 0.5
-"""The weight only fills columns of a table that are not used here."""
 HERE = Path(__file__).parent
 PICTURES = HERE / "pictures"
+# What the page's own header covers.
 HEADER_PX = 120
-"""What the page's own header covers."""
 
 JOINT = {"partition": "joint", "seed": "0"}
 ADVERSARIAL, CONTRASTIVE = "adversarial:ppl=22.21", "contrastive:alpha=0.6,k=5"

@@ -15,16 +15,16 @@ from playwright.sync_api import Locator, Page, sync_playwright
 from screenshots import RESTING, TIMEOUT_MS, VIEWS, launch, open_view, served
 
 SIZE = {"width": 1280, "height": 800}
+# Of the window in the recording.
 SCALE = 0.75
-"""Of the window in the recording."""
 
+# Whose costliest cluster with its main difference has texts of both sides.
 CANDIDATE = "beam:b=4"
-"""Whose costliest cluster with its main difference has texts of both sides."""
 
 READ_MS, PRESS_MS, STEP_MS = 3500, 900, 120
 RING, RING_WIDTH, RING_COLOUR = 16, 4, "#d9730d"
+# Frames of one scroll.
 STEPS = 12
-"""Frames of one scroll."""
 
 
 class Recording:

@@ -32,8 +32,8 @@ ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (768, 1280, 1920)
 SCHEMES = ("light", "dark")
 HEIGHT = 1000
+# Of a picture; what is longer is cut.
 MOST_HEIGHT = 6000
-"""Of a picture; what is longer is cut."""
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM_FLAGS = [
@@ -70,11 +70,11 @@ class View:
 
 _LASSO = "-100,-100;100,-100;100,100;-100,100"
 
+# What no picture may show.
 FAULTS = """() => [
     ...[...document.querySelectorAll('[data-testid="stException"], .st-key-fault')].map(found => found.innerText),
     ...(document.body.innerText.includes('WebGL is not supported') ? ['WebGL is not supported'] : []),
     ...(document.querySelector('.st-key-map_plain') ? ['The map is drawn without WebGL'] : [])]"""
-"""What no picture may show."""
 
 
 VIEWS: dict[str, View] = {
@@ -114,6 +114,7 @@ VIEWS: dict[str, View] = {
     "new_run": View("new_run"),
 }
 
+# Of the README: a view, and the parts of the page with which its picture begins and ends.
 README = {
     "compare": (View(), ".st-key-verdict", ".st-key-leaderboard_chart"),
     "why": (
@@ -122,11 +123,10 @@ README = {
         '[data-testid="stDataFrame"]',
     ),
 }
-"""Of the README: a view, and the parts of the page with which its picture begins and ends."""
 
 MARGIN = 16
+# Of the window: the columns of words on the page Clusters fit into it.
 README_WIDTH = 1440
-"""Of the window: the columns of words on the page Clusters fit into it."""
 
 CLIP = """([first, last, margin]) => {
     const begin = document.querySelector(first).getBoundingClientRect()

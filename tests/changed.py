@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
+# Tests for a change that is being made, as pytest's ``-m`` takes them; ``make quick`` has the same.
 FAST = "not slow and not browser and not trial"
-"""Tests for a change that is being made, as pytest's ``-m`` takes them; ``make quick`` has the same."""
 
+# What a branch is compared with: the first of these that there is, or else the last commit.
 MAIN = ("origin/main", "main")
-"""What a branch is compared with: the first of these that there is, or else the last commit."""
 
 CORE = (
     "tests/test_imports.py",

@@ -13,10 +13,10 @@ from mauve_core.figures.theme import HUMAN_COLOUR, as_label, candidate_colour
 
 _HEX, _RGBA = re.compile(r"#[0-9a-f]{6}$"), re.compile(r"rgba\((\d+),\s*(\d+),\s*(\d+),\s*([\d.]+)\)$")
 _SAYS = "meta", "name", "legendgroup", "hovertemplate"
+# Width of the transparent bars that take clicks; their hovers name a candidate.
 _CLICKED = 1
-"""Width of the transparent bars that take clicks; their hovers name a candidate."""
+# Property with a scale from one side to the other.
 _OF_BOTH = "colorscale"
-"""Property with a scale from one side to the other."""
 
 
 def traces_of(figure: go.Figure) -> list[dict[str, Any]]:

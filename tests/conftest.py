@@ -25,14 +25,14 @@ os.environ["NUMBA_NUM_THREADS"] = "1"
 os.fsync = lambda _: None
 
 
+# What could not be tested here, a sentence each.
 LEFT_OUT = pytest.StashKey[set[str]]()
-"""What could not be tested here, a sentence each."""
 
 NO_GPU = "THE CUDA TESTS RAN ON STAND-INS ALONE: no CUDA device on this machine"
 
 
+# When the first test began.
 BEGUN = pytest.StashKey[float]()
-"""When the first test began."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

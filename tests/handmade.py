@@ -13,8 +13,8 @@ from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Difference, LikeForLike, Partition, Source
 from mauve_core.scoring.spread import Estimate, SeedSpread
 
+# Texts of each source; one name is awkward on purpose.
 N = {HUMAN: 7, "grün & <b>": 5, "b": 6}
-"""Texts of each source; one name is awkward on purpose."""
 
 K, SEEDS, DIMENSION = 3, 2, 4
 

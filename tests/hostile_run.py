@@ -14,11 +14,11 @@ from mauve_core.store import Run, RunStore
 from tests.payloads import PAYLOADS
 from tests.synthetic import make_comparison_inputs
 
+# Candidates: out of a script, out of an attribute, and into LaTeX.
 NAMES = tuple(PAYLOADS[key] for key in ("script-end", "attribute", "latex"))
-"""Candidates: out of a script, out of an attribute, and into LaTeX."""
 
+# They stand, in turn, at the beginning of every text.
 TEXTS = tuple(PAYLOADS[key] for key in ("script", "image", "style", "markdown-image", "formula"))
-"""They stand, in turn, at the beginning of every text."""
 
 
 def make_hostile_run(home: Path, *, n: int = 48) -> Run:

@@ -197,6 +197,7 @@ def number(i: int) -> int:
 
 
 MESSAGE = "choices.0.message.content"
+# By what they are.
 LAYOUTS = {
     "OpenAI batch": Layout(
         lambda i: batch(i, chat_completion(i)),
@@ -399,4 +400,3 @@ LAYOUTS = {
         columns(id=number, told=lambda i: f"第{i}天晚上下了很大的雨，没有人说话。"), "told", id="id"
     ),
 }  # fmt: skip
-"""By what they are."""

@@ -36,17 +36,16 @@ from tests.changed import FAST, ROOT, nearest_tests
 from tests.planted_faults import copy_checkout
 
 SEED = "1"
+# Mutants of these packages, one a function at most. What kills those of the first three must go on killing them.
 DRAWN = {"numerics": 24, "scoring": 20, "store": 16, "others": 60}
-"""Mutants of these packages, one a function at most. What kills those of the first three must go on killing them."""
 
+# So many test files, the nearest first, for so many seconds on a processor, whatever else the machine does; 40 in all.
+# What lives so long lives.
 STAGES = ((5, 16), (15, 14), (1000, 10))
-"""So many test files, the nearest first, for so many seconds on a processor, whatever else the machine does; 40 in all.
-What lives so long lives.
-"""
+# So many times as long may it take by the clock.
 PATIENCE = 30
-"""So many times as long may it take by the clock."""
+# Address space of the tests; a size that a mutant has changed must not take the machine down.
 MEMORY_KB = 24_000_000
-"""Address space of the tests; a size that a mutant has changed must not take the machine down."""
 EARLIER = 12
 
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile", "ci", "--no-header")
@@ -59,19 +58,19 @@ SWAPS: Mapping[type[ast.AST], type[ast.AST]] = {
     ast.And: ast.Or, ast.Or: ast.And,
 }  # fmt: skip
 
+# Arguments by name that are removed from calls that sort, sum, count or look up.
 ARGUMENTS = {"axis", "reverse", "minlength", "initial", "keepdims", "ddof", "side", "key", "default"}
-"""Arguments by name that are removed from calls that sort, sum, count or look up."""
 TAKES = {"sorted", "sort", "min", "max", "sum", "mean", "any", "all", "bincount", "std", "var", "searchsorted", "next"}
 
+# Arguments about looks and words, or that change nothing where all is well.
 UNSEEN = {
     "strict", "help", "icon", "width", "height", "label_visibility", "border", "gap", "flush", "indent", "stacklevel",
     "todo", "allowed", "received", "metavar", "encoding", "key", "hide_index", "type", "frozen", "eq",
 }  # fmt: skip
-"""Arguments about looks and words, or that change nothing where all is well."""
 SAYING = {"warn", "write", "caption", "markdown", "info", "warning", "error", "debug", "log", "TypeVar", "plural"}
 
+# Exit code of pytest where all tests are of other kinds.
 NONE_CHOSEN = 5
-"""Exit code of pytest where all tests are of other kinds."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -40,8 +40,8 @@ from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
 from tests.word_files import by_topic
 
+# What stands in a leaf's place; the program itself writes NaN and Infinity nowhere.
 SWAPPED: tuple[Any, ...] = ([], {}, "", None, 10**30, 1e30, -1, True, float("nan"), float("inf"))
-"""What stands in a leaf's place; the program itself writes NaN and Infinity nowhere."""
 
 Place = tuple[str | int, ...]
 

@@ -39,6 +39,7 @@ from mauve_core.store.folder import ATTACHED, RunRecord, read_run
 from tests.mutations import add_everything
 from tests.synthetic import CROWD, TOPICS, make_crowd
 
+# What stands beside a run, by the name of its file.
 DOCUMENTS: Mapping[str, type] = {
     "attributes": AttributeTable,
     "encoders": EncoderTable,
@@ -52,8 +53,8 @@ DOCUMENTS: Mapping[str, type] = {
     "shards-clusters": ClustersOverAll,
     "sweep-scale": Sweep,
 }
-"""What stands beside a run, by the name of its file."""
 
+# Fields that hold text and no payload, and why.
 RULED: Mapping[str, str] = {
     "id": "given by the program",
     "created": "a time",
@@ -78,10 +79,9 @@ RULED: Mapping[str, str] = {
     "ProbeLine.name": "a perturbation, parsed by the page",
     "config": "settings, checked by their own class",
 }
-"""Fields that hold text and no payload, and why."""
 
+# What stands instead of a text in the field of that name; of a key of a mapping, without a name.
 Fill = Callable[[str, str], str]
-"""What stands instead of a text in the field of that name; of a key of a mapping, without a name."""
 
 
 def filled(kind: Any, value: Any, fill: Fill, name: str = "") -> Any:

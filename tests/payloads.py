@@ -12,6 +12,7 @@ import unicodedata
 AWAY = "https://example.org"
 RUN = "window.ran=(window.ran||0)+1"
 
+# By what it tries.
 PAYLOADS: dict[str, str] = {
     "script": f"<script>{RUN}</script>",
     "script-end": f"</script><script>{RUN}</script>",
@@ -47,13 +48,12 @@ PAYLOADS: dict[str, str] = {
     "long": "y" * 600,
     "inherited": "__proto__",
 }
-"""By what it tries."""
 
+# Words that markup, were it taken for markup, would put into an element alone.
 INSIDE = sorted(
     {word for text in PAYLOADS.values() for word in re.findall(r"\bin[a-z]+\b", text)}
     - {"inbidi", "inherited", "incontrol", "invisible", "input", "informula"}
 )
-"""Words that markup, were it taken for markup, would put into an element alone."""
 
 
 def plain(text: str) -> str:

@@ -30,6 +30,7 @@ class Fault:
     wrong: str
 
 
+# At least one in each package.
 FAULTS = {
     "base: a wrong default": Fault(
         "mauve_core/base/config.py", "Within(*SCALE_BOUNDS)] = 5.0", "Within(*SCALE_BOUNDS)] = 4.0"
@@ -102,7 +103,6 @@ FAULTS = {
         "app/mauve_app/url/codecs.py", "if low <= value <= high", "if low < value <= high"
     ),
 }  # fmt: skip
-"""At least one in each package."""
 
 
 COMMAND = (

@@ -18,12 +18,12 @@ _NOUNS = ("river", "engine", "planet", "violin", "harvest", "market", "glacier",
 _VERBS = ("saw", "found", "carried", "painted", "sold", "measured", "heard", "followed", "described", "opened")
 _ENGLISH_WORDS = "the of that was they it a he this to at with her is not large"
 _DUTCH_WORDS = "het de niet van zijn er u we voor te op door een en die water"
+# Words of another language, equally long and with equal signs.
 _DUTCH = dict(zip(_ENGLISH_WORDS.split(), _DUTCH_WORDS.split(), strict=True))
-"""Words of another language, equally long and with equal signs."""
 
 N = 200
+# Share of a candidate's texts that a planted yes-or-no difference changes.
 SHARE = 0.3
-"""Share of a candidate's texts that a planted yes-or-no difference changes."""
 
 
 def sentence(rng: random.Random) -> str:
@@ -109,6 +109,7 @@ def _repeated(of: list[str]) -> list[str]:
     return [of[place - 1] if (place * SHARE) % 1 < SHARE else each for place, each in enumerate(of)]
 
 
+# What is done to the texts of one side; ``echo`` needs the prompts and is planted by :func:`planted`.
 PLANTED: dict[str, Callable[[list[str]], list[str]]] = {
     "leading_space": _some(lambda each: f" {each.lstrip()}"),
     "trailing_space": _some(lambda each: f"{each.rstrip()}\n"),
@@ -122,10 +123,9 @@ PLANTED: dict[str, Callable[[list[str]], list[str]]] = {
     "language": _some(_dutch),
     "duplicates": _repeated,
 }
-"""What is done to the texts of one side; ``echo`` needs the prompts and is planted by :func:`planted`."""
 
+# Kinds that another one brings along: an echoed prompt adds words, and begins the text in its own casing.
 FOLLOWS = {"echo": {"length", "casing"}}
-"""Kinds that another one brings along: an echoed prompt adds words, and begins the text in its own casing."""
 
 
 def planted(kind: str, n: int = N, seed: int = 1) -> dict[str, Corpus]:

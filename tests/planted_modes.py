@@ -16,8 +16,8 @@ DIMENSION = 64
 PROMPTS, ANSWERS = 60, 6
 CONFIG = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, bootstrap=100, restarts=1), projection=False)
 
+# Equal modes of the run's candidates; ``five`` and ``also five`` have the same, ``greedy`` one of theirs.
 MODES = {"greedy": 1, "five": 5, "also five": 5}
-"""Equal modes of the run's candidates; ``five`` and ``also five`` have the same, ``greedy`` one of theirs."""
 
 
 def draw_modes(shares: Sequence[float], prompts: int, answers: int, rng: np.random.Generator) -> NDArray[np.int64]:

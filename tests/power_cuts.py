@@ -20,11 +20,11 @@ import pytest
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
+# Files by their path below the folder, with their content; None for a folder.
 State = Mapping[str, bytes | None]
-"""Files by their path below the folder, with their content; None for a folder."""
 
+# Names in each folder, and what they stand for: files and folders have numbers, the topmost 0.
 Tree = dict[int, dict[str, int]]
-"""Names in each folder, and what they stand for: files and folders have numbers, the topmost 0."""
 
 
 @dataclass

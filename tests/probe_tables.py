@@ -12,14 +12,14 @@ from mauve_core.experiments.robustness.table import LineKind
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 
+# Jensen-Shannon divergence of each line; the other measures follow from it.
 FAR = {"none": 0.02, "drop-articles": 0.05, "typos@0.5": 0.2, "typos": 0.4, "close": 0.1, "shifted": 0.3}
-"""Jensen-Shannon divergence of each line; the other measures follow from it."""
 
+# Values of equal halves where they are not 0.
 BEGIN = {"exponentiated-kl": 1.0, "mauve": 1.0}
-"""Values of equal halves where they are not 0."""
 
+# Perturbations that are this far are detected.
 NOTICED = 0.2
-"""Perturbations that are this far are detected."""
 
 REPEATS = 4
 

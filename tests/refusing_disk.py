@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+# What the disk says: the first to changes alone, the second to reading, too.
 READ_ONLY, BROKEN = errno.EROFS, errno.EIO
-"""What the disk says: the first to changes alone, the second to reading, too."""
 
 _CHANGES = frozenset(
     {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "os.utime", "os.chmod"}
@@ -23,8 +23,8 @@ _CHANGES = frozenset(
 _READS = frozenset({"open", "os.listdir", "os.scandir", "sqlite3.connect"})
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
+# Folder and error number, while a disk refuses.
 _refused: list[tuple[str, int]] = []
-"""Folder and error number, while a disk refuses."""
 
 _hooks: list[object] = []
 

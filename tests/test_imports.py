@@ -1,4 +1,4 @@
-"""Imports point one way; this walks all of them, those inside functions too, and fails on one that does not."""
+"""Walks all files: imports point one way, those inside functions too, and no string stands where a comment belongs."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# The packages of mauve_core: each imports itself and those before it.
 ORDER = (
     "base",
     "numerics",
@@ -43,11 +44,10 @@ ORDER = (
     "demo",
     "cli",
 )
-"""The packages of mauve_core: each imports itself and those before it."""
 
 LEVEL = {package: level for level, package in enumerate(ORDER)}
+# The two files that stand beside the packages, and may import all of them.
 ENTRANCES = {"__init__", "__main__"}
-"""The two files that stand beside the packages, and may import all of them."""
 
 
 def modules(package: str) -> list[Path]:
@@ -182,3 +182,24 @@ def test_the_core_has_what_benchmarks_and_docs_import():
 def has(module: ModuleType, name: str) -> bool:
     """Whether ``from module import name`` works."""
     return hasattr(module, name) or importlib.util.find_spec(f"{module.__name__}.{name}") is not None
+
+
+def test_a_constant_is_explained_by_a_comment():
+    """A string that nothing reads explains what stands above or below it, and one day cuts a sentence in two."""
+    found = []
+    for path in (path for package in ("mauve_core", "app", "tests", "benchmarks", "docs") for path in modules(package)):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            bodies = [getattr(node, name, None) for name in ("body", "orelse", "finalbody")]
+            docstring = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            for body in (body for body in bodies if isinstance(body, list)):
+                found += [f"{path.relative_to(ROOT)}:{each.lineno}" for each in body[docstring:] if is_bare(each)]
+    assert found == []
+
+
+def is_bare(statement: ast.stmt) -> bool:
+    """Whether the statement is a string alone."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )

@@ -29,10 +29,10 @@ class Table:
             raise ValueError_(f"{n + 1}")
         return sorted(rows, key=len)[0] < n
 '''
+# The same under other names and in other words.
 MOVED = (
     CODE.replace("here", "there").replace("rows", "lines").replace("About", "What is said about").replace("len", "abs")
 )
-"""The same under other names and in other words."""
 
 
 def made(source: str, file: str) -> dict[str, str]:

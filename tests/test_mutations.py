@@ -70,6 +70,7 @@ def lengths_drawn(run: Run) -> None:
         over_lengths.order_sentence(table, name)
 
 
+# What reads a document, and what draws it.
 ATTACHED: dict[str, tuple[Reader, Reader]] = {
     "measures": (stored_measurements, sections._measures),
     "neighbours": (stored_neighbours, neighbours_drawn),
@@ -83,7 +84,6 @@ ATTACHED: dict[str, tuple[Reader, Reader]] = {
     "shards": (stored_over_shards, over_shards_blocks),
     "shards-clusters": (stored_clusters_over_all, over_shards_blocks),
 }
-"""What reads a document, and what draws it."""
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from benchmarks.trend import BLOCKS, FEWEST, Slope, slope
 
 pytestmark = pytest.mark.integration
 
+# The second half of an hour.
 SECONDS = np.arange(0, 1800, 5.0)
-"""The second half of an hour."""
 
 TRUE = 0.1
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:  # seconds to load, and most who import this module for a sent
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
+# Longest sequence that every tiny model takes, special tokens included.
 POSITIONS = 64
-"""Longest sequence that every tiny model takes, special tokens included."""
 
 WIDTH, LAYERS, HEADS = 32, 3, 4
 SPREAD = 0.3
@@ -125,8 +125,8 @@ def rotary(settings: dict[str, Any]) -> dict[str, Any]:
     return {"rope_parameters": settings | {"rope_theta": 1e4}}
 
 
+# Every builder by name.
 MAKERS = {"gpt2": make_gpt2, "llama": make_llama, "roberta": make_roberta, "bert": make_bert}
-"""Every builder by name."""
 
 
 def _byte_level(special: tuple[str, ...]) -> Tokenizer:

@@ -22,8 +22,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import Kind, kind_at, kind_of
 from mauve_core.corpus.media import SIDES, Media, Thumbnails
 
+# Pictures on a card, spread over the file.
 PICTURES = 5
-"""Pictures on a card, spread over the file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +75,8 @@ def items(path: str, field: str | None) -> Items:
 
 
 _WAITING: Waiting[Items | InputError] = Waiting()
+# What was read and is still kept.
 _KNOWN: WeakValueDictionary[tuple[str, str | None], Items | InputError] = WeakValueDictionary()
-"""What was read and is still kept."""
 
 
 @kept(max_entries=256)

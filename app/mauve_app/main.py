@@ -13,12 +13,12 @@ from mauve_app.url import session
 from mauve_core.encoders import hub
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
+# Inline, because a named icon or an emoji would be fetched from a foreign server.
 ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32">'
     f'<circle cx="12" cy="16" r="10" fill="{HUMAN_COLOUR}"/>'
     f'<circle cx="20" cy="16" r="10" fill="{MODEL_COLOUR}" fill-opacity="0.75"/></svg>'
 )
-"""Inline, because a named icon or an emoji would be fetched from a foreign server."""
 
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 sidebar.show_product(ICON)
@@ -30,8 +30,8 @@ visitor = access.require_visitor()
 with st.sidebar:
     session.recall(news.watch())
 kind = saying.begin()
+# Whether the navigation has pages about texts alone; a link to them opens them for any run, and they say why not.
 of_texts: Literal["visible", "hidden"] = "visible" if kind.has_words else "hidden"
-"""Whether the navigation has pages about texts alone; a link to them opens them for any run, and they say why not."""
 sections = {
     "Compare": [
         st.Page("views/compare/compare.py", title="Compare", icon=":material/leaderboard:", default=True),

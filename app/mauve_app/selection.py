@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+# Maximum number of corners of a polygon in a link: about 800 characters of URL.
 MAX_CORNERS = 60
-"""Maximum number of corners of a polygon in a link: about 800 characters of URL."""
 
 
+# Maximum number of corners of a drawn lasso that are looked at: a longer one is thinned out evenly.
 MOST_DRAWN = 1000
-"""Maximum number of corners of a drawn lasso that are looked at: a longer one is thinned out evenly."""
 
+# Largest number that an event may have.
 LARGEST = 1e30
-"""Largest number that an event may have."""
 
 
 def simplified(polygon: ArrayLike, most: int = MAX_CORNERS) -> list[tuple[float, float]]:

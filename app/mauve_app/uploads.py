@@ -33,13 +33,13 @@ from mauve_core.corpus.packing import PACKINGS
 from mauve_core.corpus.table import Table
 from mauve_core.jobs import leftovers
 
+# Suffixes that may follow those of texts and molecules.
 PACKED = [packing.removeprefix(".") for packing in PACKINGS]
-"""Suffixes that may follow those of texts and molecules."""
 
 NAME_LENGTH = 150
 PREVIEWED = 3
+# Characters of a text in the preview; Clusters and Map show the whole text.
 SNIPPET = 300
-"""Characters of a text in the preview; Clusters and Map show the whole text."""
 
 
 def suffixes(kinds: Iterable[str] = KINDS) -> list[str]:

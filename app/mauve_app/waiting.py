@@ -16,15 +16,15 @@ import streamlit as st
 
 from mauve_core.base.progress import Progress
 
+# Works at once, of all sessions; each may have threads of its own.
 AT_ONCE = 2
-"""Works at once, of all sessions; each may have threads of its own."""
 
+# Results that are kept while nobody asks for them: those of people who left the page.
 UNCLAIMED = 8
-"""Results that are kept while nobody asks for them: those of people who left the page."""
 
 SHOWN_AFTER_S = 0.3
+# Seconds until progress is shown, and between two of its steps.
 STEP_S = 0.2
-"""Seconds until progress is shown, and between two of its steps."""
 
 _T = TypeVar("_T")
 

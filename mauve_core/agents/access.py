@@ -16,8 +16,8 @@ from mauve_core.base.errors import InputError, RefusedError
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore, RunSummary
 
+# The option of ``mauve-lens mcp`` that lets an agent start comparisons.
 ALLOW = "--allow-comparisons"
-"""The option of ``mauve-lens mcp`` that lets an agent start comparisons."""
 
 
 @dataclass(frozen=True)

@@ -47,15 +47,15 @@ Side = Literal["human", "candidate"]
 Label = Literal["stable", "unsure", "noise"]
 
 KIND: PartitionKind = "pairwise"
+# Mixture weight of a cluster table, on which nothing here depends.
 WEIGHT = 0.5
-"""Mixture weight of a cluster table, on which nothing here depends."""
 
 MOST_WORDS = 6
+# Phrases of each side.
 MOST_PHRASES = 5
-"""Phrases of each side."""
 
+# Characters of a prompt that are quoted.
 PROMPT = 200
-"""Characters of a prompt that are quoted."""
 
 
 @dataclass(frozen=True)

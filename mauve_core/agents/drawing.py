@@ -13,11 +13,11 @@ from mauve_core.figures.frontier import banded_names, curve_points, error_curves
 from mauve_core.figures.still import frontier_svg
 from mauve_core.scoring.tables import standings
 
+# As many as the drawing names; about half a kilobyte each.
 MOST_CURVES = 22
-"""As many as the drawing names; about half a kilobyte each."""
 
+# Points of a curve: as many as the grid of published scores has.
 POINTS = 25
-"""Points of a curve: as many as the grid of published scores has."""
 
 
 def figure(access: Access, run_id: str) -> tuple[Figure, str]:

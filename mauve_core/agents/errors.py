@@ -19,8 +19,8 @@ from mauve_core.base.errors import InputError, MauveLensError, RefusedError, Sto
 _Arguments = ParamSpec("_Arguments")
 _Answer = TypeVar("_Answer")
 
+# What ``mauve-lens debug`` says was done when a fault occurred.
 DURING = "mcp"
-"""What ``mauve-lens debug`` says was done when a fault occurred."""
 
 
 class CallError(InputError):

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 _FOLDER = Path(__file__).resolve().parent / "texts"
 
+# File and description of each page, by the end of its address ``mauve-lens://NAME``.
 PAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "methods": ("methods.md", "How the scores are made, what spread, interval, rank and cost mean."),
@@ -15,7 +16,6 @@ PAGES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "skill": ("SKILL.md", "How to answer questions with these tools honestly."),
     }
 )
-"""File and description of each page, by the end of its address ``mauve-lens://NAME``."""
 
 
 def page_text(name: str) -> str:

@@ -11,11 +11,11 @@ from pydantic import BaseModel, Field
 
 from mauve_core.agents.errors import CallError
 
+# Bytes of JSON of a page's items; what else an answer says needs up to about 2,000.
 PAGE_BYTES = 6000
-"""Bytes of JSON of a page's items; what else an answer says needs up to about 2,000."""
 
+# Characters of a cursor that say to which call it belongs.
 MARK = 12
-"""Characters of a cursor that say to which call it belongs."""
 
 Limit = Annotated[int, Field(ge=1, le=50, description="Most items of this answer; fewer where they are long.")]
 Cursor = Annotated[

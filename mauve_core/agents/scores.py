@@ -35,8 +35,8 @@ from mauve_core.store import Run, RunSummary
 
 ScoreName = Literal["mauve", "mauve_star", "frontier_integral", "mid"]
 
+# Candidates, tags and damaged runs that a list names.
 MOST_NAMES = 12
-"""Candidates, tags and damaged runs that a list names."""
 
 
 def list_runs(access: Access, search: str, limit: int, cursor: str | None) -> Runs:

@@ -29,25 +29,24 @@ from mauve_core.scoring.spread import SeedSpread
 if TYPE_CHECKING:
     import pandas as pd
 
+# Kind of a column: text and truth values, numbers of the metadata, or a property of the texts.
 Kind = Literal["category", "number", "surface"]
-"""Kind of a column: text and truth values, numbers of the metadata, or a property of the texts."""
 
+# Numeric properties of texts, judged beside the metadata columns.
 SURFACE = ("length", "stop_words", "punctuation")
-"""Numeric properties of texts, judged beside the metadata columns."""
 
 CATEGORICAL = ("accuracy", "baseline", "ami", "v_measure", "purity")
 NUMERIC = ("r2",)
 
+# A text column with more distinct values than this share of its texts names texts rather than sorts them. Texts of
+# equal id count once: continuations of one prompt may share a value that names it.
 MOST_DISTINCT = 0.5
-"""A text column with more distinct values than this share of its texts names texts rather than sorts them. Texts of
-equal id count once: continuations of one prompt may share a value that names it.
-"""
 
+# A column with fewer filled cells is left out.
 LEAST_TEXTS = 10
-"""A column with fewer filled cells is left out."""
 
+# Progress stage; counts columns at each k.
 STAGE = "Evaluating columns"
-"""Progress stage; counts columns at each k."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from mauve_core.scoring.result import Difference
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, texts_in_words
 
+# The score by which candidates are ranked.
 SCORE = "mauve"
-"""The score by which candidates are ranked."""
 
 
 @dataclass(frozen=True)

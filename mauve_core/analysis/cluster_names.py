@@ -20,20 +20,20 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus.kinds import property_named
 from mauve_core.numerics.statistics.effects import auc_interval
 
+# Words in a name, unless it takes more to tell two clusters apart.
 MOST_WORDS = 3
-"""Words in a name, unless it takes more to tell two clusters apart."""
 
+# Characters of a word in a name; what has more is a link or a run of letters without spaces, and is cut.
 LONGEST_WORD = 24
-"""Characters of a word in a name; what has more is a link or a run of letters without spaces, and is cut."""
 
+# Share of a cluster's items that must have a tag that names it.
 LEAST_TAGGED = 0.1
-"""Share of a cluster's items that must have a tag that names it."""
 
+# Names of an empty cluster, and of one that neither a property nor a word distinguishes.
 NO_TEXTS, NO_WORDS = "no texts", "no distinctive words"
-"""Names of an empty cluster, and of one that neither a property nor a word distinguishes."""
 
+# Words of a cluster among which its name is found.
 _CONSIDERED = 24
-"""Words of a cluster among which its name is found."""
 
 
 def cluster_names(
@@ -139,8 +139,8 @@ def _same_stem(first: str, second: str) -> bool:
     return first == second or (len(short) >= _STEM and len(long) - len(short) <= 2 and long.startswith(short))
 
 
+# Letters that two forms of a word share at least.
 _STEM = 4
-"""Letters that two forms of a word share at least."""
 
 
 def _separating(

@@ -24,9 +24,10 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Partition
 
 CONFIDENCE = 0.95
+# Direction of a cluster: the model writes more of it than people do, or less.
 ADDS, MISSES = "adds", "misses"
-"""Direction of a cluster: the model writes more of it than people do, or less."""
 
+# Columns by which the histogram can be sorted, as far as a table has them; all descending but the cluster number.
 ORDERS = {
     "cost": "Cost",
     "difference": "Difference p − q",
@@ -37,7 +38,6 @@ ORDERS = {
     "found": "Texts found",
     "cluster": "Cluster number",
 }
-"""Columns by which the histogram can be sorted, as far as a table has them; all descending but the cluster number."""
 
 
 def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none") -> pd.DataFrame:

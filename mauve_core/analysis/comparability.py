@@ -31,8 +31,8 @@ from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.scoring.result import Candidate, Comparison
 from mauve_core.scoring.sizes import alike
 
+# Why numbers of texts and of clusters that differ a little do not count.
 CLOSE = "so close that scores move by less than a tenth of half their interval"
-"""Why numbers of texts and of clusters that differ a little do not count."""
 
 _ENCODER = (
     ("model", "Encoder"),

@@ -36,17 +36,17 @@ from mauve_core.numerics.strings.shared import Windows, longest_run, shared_ngra
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.result import Comparison
 
+# Words of an n-gram.
 WORDS = 8
-"""Words of an n-gram."""
 
+# Share of a text's n-grams above which it is copied.
 COPIED = 0.2
-"""Share of a text's n-grams above which it is copied."""
 
+# Difference of shares above which the interval of a flagged candidate lies.
 LEAST = 0.05
-"""Difference of shares above which the interval of a flagged candidate lies."""
 
+# Metadata field: share of a text's n-grams in the texts given as seen; 0 for a text without n-grams.
 SEEN = "share_in_seen_file"
-"""Metadata field: share of a text's n-grams in the texts given as seen; 0 for a text without n-grams."""
 
 TITLE = "Copied texts"
 

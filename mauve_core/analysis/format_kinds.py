@@ -27,6 +27,7 @@ class Kind:
     step: str | None = None
 
 
+# By name, in display order.
 KINDS = {
     each.name: each
     for each in (
@@ -116,4 +117,3 @@ KINDS = {
         ),
     )
 }
-"""By name, in display order."""

@@ -24,19 +24,19 @@ from mauve_core.corpus.token_marks import count_marks, without_tokens
 
 _Floats = NDArray[np.float64]
 
+# Characters at the end of a text that is not cut off: sentence punctuation, closing quotes and brackets.
 _CLOSED = tuple(ENDS + "\"'”’»›)]}」』）")
-"""Characters at the end of a text that is not cut off: sentence punctuation, closing quotes and brackets."""
 
 _LONE_SIGNS = re.compile(r"(?<!\S)[^\w\s]+(?!\S)")
 _FIRST = re.compile(r"[^\W_]")
 _QUOTES = re.compile("[\"'“”„‘’‚«»]")
 _STRAIGHT = "\"'"
 
+# Characters of a text in which its language is looked for.
 _LOOKED_AT = 2000
-"""Characters of a text in which its language is looked for."""
 
+# Function words that must be seen before a text has a language, and letters of a script.
 _LEAST_WORDS = 3
-"""Function words that must be seen before a text has a language, and letters of a script."""
 
 _FUNCTION_WORDS = {
     "English": "the of and to in is that was for with it as are this be on by from have not they which you he his",
@@ -63,11 +63,11 @@ _SCRIPTS = {
 _SCRIPT_LETTERS = {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.items()}
 _OTHER_SCRIPT = re.compile(f"[{''.join(_SCRIPTS.values())}]")
 
+# Line breaks and marks are counted per so many words.
 PER_WORDS = 100
-"""Line breaks and marks are counted per so many words."""
 
+# Code points from here on are taken for letters without case: rare Chinese characters.
 PLANE = 0x20000
-"""Code points from here on are taken for letters without case: rare Chinese characters."""
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from mauve_core.analysis.preflight import Preflight
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.normalizing_steps import STEPS, WORDS
 
+# Texts of a side that a preflight reads before a run is started.
 MOST_TEXTS = 2000
-"""Texts of a side that a preflight reads before a run is started."""
 
+# Share of a side's texts that may have fewer words than the common number.
 SHORTER = 0.05
-"""Share of a side's texts that may have fewer words than the common number."""
 
 _SEED = 2_000
 

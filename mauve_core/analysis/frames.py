@@ -28,8 +28,8 @@ from mauve_core.store import Run
 if TYPE_CHECKING:
     import pandas as pd
 
+# Weight of P in the mixture at which the errors of a cluster are given.
 WEIGHT = 0.5
-"""Weight of P in the mixture at which the errors of a cluster are given."""
 
 PAIRS = (
     "first",
@@ -45,8 +45,8 @@ PAIRS = (
     "paired",
     "n",
 )
+# How the columns of metadata begin, before the field's name.
 METADATA = "metadata."
-"""How the columns of metadata begin, before the field's name."""
 
 COSTS = ("cost", "cost_share", "low", "high")
 

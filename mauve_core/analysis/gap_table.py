@@ -25,11 +25,11 @@ from mauve_core.scoring.result import Partition
 
 DIRECTIONS = (ADDS, MISSES)
 
+# Clusters of a direction that have a row of their own.
 MOST_SHOWN = 12
-"""Clusters of a direction that have a row of their own."""
 
+# Cluster number of a row that sums up several clusters.
 TOGETHER = -1
-"""Cluster number of a row that sums up several clusters."""
 
 
 def ledger_rows(table: pd.DataFrame, direction: str, most: int = MOST_SHOWN) -> pd.DataFrame:

@@ -28,15 +28,15 @@ from mauve_core.numerics.resampling.permutation import Statistic, permutation_te
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.streams import stream
 
+# Largest p-value at which shares are shown: one in a hundred candidates that write like people has shares.
 LEVEL = 0.01
-"""Largest p-value at which shares are shown: one in a hundred candidates that write like people has shares."""
 
+# Exchanges of texts. The p-value is a multiple of 1 / (DRAWS + 1), so 99 is the least number that can reach the level,
+# and a single accident would decide; with 199 one accident among them is allowed, with 499 four.
 DRAWS = 499
-"""Exchanges of texts. The p-value is a multiple of 1 / (DRAWS + 1), so 99 is the least number that can reach the level,
-and a single accident would decide; with 199 one accident among them is allowed, with 499 four."""
 
+# LEVEL x (1 + draws) may be a whole number, which floating point misses by less.
 _ROUNDING = 1e-9
-"""LEVEL x (1 + draws) may be a whole number, which floating point misses by less."""
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ Side = Literal["reference", "baseline", "candidate"]
 
 MOST_FINDINGS = 3
 
+# Characters of a quoted text; the rest of a longer one is cut.
 QUOTED = 160
-"""Characters of a quoted text; the rest of a longer one is cut."""
 
 
 @dataclass(frozen=True)

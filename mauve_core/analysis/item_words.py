@@ -13,11 +13,11 @@ import numpy as np
 from mauve_core.analysis.words import WordCounts, count_words
 from mauve_core.corpus.kinds import Kind
 
+# A tag: what stands between two commas, numbers and several words too.
 TAG = r"[^\s,][^,]*"
-"""A tag: what stands between two commas, numbers and several words too."""
 
+# Share of all items above which a tag is left out.
 COMMON = 0.5
-"""Share of all items above which a tag is left out."""
 
 
 def item_words(kind: Kind, described: Sequence[str], everything: Sequence[str]) -> WordCounts:

@@ -35,11 +35,11 @@ from mauve_core.corpus.kinds import property_named
 from mauve_core.corpus.properties import apart
 from mauve_core.numerics.statistics.effects import Effect
 
+# Which of the findings above it is.
 Where = Literal["cluster", "all", "rest", "words"]
-"""Which of the findings above it is."""
 
+# Label of a cluster whose difference is beyond chance, and the same in the other partitions.
 STABLE = "stable"
-"""Label of a cluster whose difference is beyond chance, and the same in the other partitions."""
 
 MOST_WORDS = 3
 

@@ -21,8 +21,8 @@ from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.phrases import LONGEST, PATTERN
 from mauve_core.numerics.statistics.log_odds import log_odds
 
+# Weight of the prior in each set, in texts; by tokens, in texts of average length.
 PRIOR = 10.0
-"""Weight of the prior in each set, in texts; by tokens, in texts of average length."""
 
 UNITS = ("documents", "tokens")
 

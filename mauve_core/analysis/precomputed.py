@@ -47,23 +47,23 @@ from mauve_core.store import Run
 from mauve_core.store.placing import locked
 
 DERIVED = "derived"
+# Version of the files; other versions are computed again.
 FORMAT = 2
-"""Version of the files; other versions are computed again."""
 
+# Entry of a file that names its version, run and item.
 ABOUT = "about"
-"""Entry of a file that names its version, run and item."""
 
+# Smoothings whose score bases are kept; about 2 MB per candidate, partition and smoothing.
 KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov", "laplace")
-"""Smoothings whose score bases are kept; about 2 MB per candidate, partition and smoothing."""
 
+# A mixture weight, which costs do not depend on.
 ANY_WEIGHT = 0.5
-"""A mixture weight, which costs do not depend on."""
 
+# Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts.
 SAMPLED_CELLS = 100_000
-"""Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
+# Progress stage.
 READING = "Preparing the pages"
-"""Progress stage."""
 
 _STABILITY_ARRAYS = [each.name for each in dataclasses.fields(Stability) if each.name not in ("permutations", "notes")]
 _KINDS: tuple[PartitionKind, ...] = ("pairwise", "joint")

@@ -62,19 +62,19 @@ from mauve_core.numerics.resampling.units import too_few
 from mauve_core.numerics.statistics.auc import Auc, auc_of
 from mauve_core.scoring.result import Comparison
 
+# Chance of any flag for a candidate whose format does not differ.
 LEVEL = 0.01
-"""Chance of any flag for a candidate whose format does not differ."""
 
+# Distance of a flagged AUC from 1/2.
 LEAST_EFFECT = 0.05
-"""Distance of a flagged AUC from 1/2."""
 
 CONFIDENCE = 0.95
 
+# Progress stage; counts sources.
 STAGE = "Checking the format"
-"""Progress stage; counts sources."""
 
+# Draws the texts in which repetitions are counted, where sides have different sizes.
 _SEED = 20_210
-"""Draws the texts in which repetitions are counted, where sides have different sizes."""
 
 _Floats = NDArray[np.float64]
 Summary = Literal["share", "median", "mean"]
@@ -363,8 +363,8 @@ def rule_sentence(found: Preflight) -> str:
     return rule + (copied if found.copied else "")
 
 
+# Columns of :func:`shown_rows`.
 COLUMNS = ("Format", "Candidate", "Human", "Candidate's", "AUC", "What to do")
-"""Columns of :func:`shown_rows`."""
 
 
 def shown_rows(found: Preflight, rows: Sequence[FormatDifference] | None = None) -> list[tuple[str, ...]]:

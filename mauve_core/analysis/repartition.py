@@ -10,8 +10,8 @@ from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
+# Multiples of the run's own k at which it is clustered again.
 FACTORS = (0.5, 2.0)
-"""Multiples of the run's own k at which it is clustered again."""
 
 
 def repartition(run: Run, candidate: str, kind: PartitionKind = "joint") -> tuple[Partition, ...]:

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Comparison, Partition
 
+# Label of a gap in a metadata column.
 MISSING = "(missing)"
-"""Label of a gap in a metadata column."""
 
+# Point-edge pairs tested at once: about 30 MB of temporary arrays.
 _BLOCK = 1_000_000
-"""Point-edge pairs tested at once: about 30 MB of temporary arrays."""
 
 
 @dataclass(frozen=True)

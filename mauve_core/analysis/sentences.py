@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from mauve_core.base.words import Words
 
+# Candidates that a sentence lists by name; of more, one fewer is named and the others are counted.
 MOST_NAMES = 4
-"""Candidates that a sentence lists by name; of more, one fewer is named and the others are counted."""
 
 
 class Name(str):

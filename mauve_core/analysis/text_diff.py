@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# Versions with more words and marks are not compared: the time grows with the product of their lengths.
 MOST_WORDS = 1200
-"""Versions with more words and marks are not compared: the time grows with the product of their lengths."""
 
 _PIECES = re.compile(r"\s*(?:\w+(?:['’]\w+)*|[^\w\s])|\s+")
 

@@ -23,12 +23,12 @@ from mauve_core.base.patterns import compiled_pattern
 from mauve_core.base.words import TEXTS
 from mauve_core.corpus import Corpus
 
+# Time limit of a regular expression over all texts, and of words, whose time only grows with texts and words.
 SECONDS, WORDS_SECONDS = 5.0, 30.0
-"""Time limit of a regular expression over all texts, and of words, whose time only grows with texts and words."""
 
 _TERMS = regex.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
+# A letter at which a word may begin or end within a run of letters, and whatever is no letter.
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\W]")
-"""A letter at which a word may begin or end within a run of letters, and whatever is no letter."""
 
 
 @dataclass(frozen=True)

@@ -48,11 +48,11 @@ from mauve_core.scoring.tables import (
 from mauve_core.scoring.ties import told_apart
 from mauve_core.store import Run
 
+# Texts a side below which there is no verdict.
 LEAST_TEXTS = 100
-"""Texts a side below which there is no verdict."""
 
+# As the first word of a sentence: sources begin with it.
 THE_HUMAN_SIDE = "The human side"
-"""As the first word of a sentence: sources begin with it."""
 
 ALL_COPY = "All candidates copy human texts, so none is called the closest."
 TOO_FEW = "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more."

@@ -44,11 +44,11 @@ from mauve_core.scoring.spread import Estimate
 
 _Totals = tuple[NDArray[np.float64], NDArray[np.float64]]
 
+# Limit of draws and counts kept for what-ifs about one candidate; four to sixteen bytes each.
 MOST_CELLS = 2**30
-"""Limit of draws and counts kept for what-ifs about one candidate; four to sixteen bytes each."""
 
+# If a larger share of the clusters changes, counting all anew is faster.
 MOST_TOUCHED = 0.2
-"""If a larger share of the clusters changes, counting all anew is faster."""
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from mauve_core.scoring.result import Partition
 
 SIDES = ("model", "human", "both")
 ACTIONS = ("drop", "cap", "match", "weight")
+# Actions that change only the candidate's texts, whatever the side.
 OF_THE_MODEL = ("cap", "match")
-"""Actions that change only the candidate's texts, whatever the side."""
 
 
 @dataclass(frozen=True, eq=False)

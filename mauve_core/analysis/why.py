@@ -25,8 +25,8 @@ from mauve_core.numerics.feature_space.pairs import nearest_pairs
 from mauve_core.numerics.statistics.effects import Effect, effect
 from mauve_core.scoring.result import Partition
 
+# A property separates two sets of texts by itself if the whole interval of its AUC lies beyond this.
 SEPARATES = 0.8
-"""A property separates two sets of texts by itself if the whole interval of its AUC lies beyond this."""
 
 Properties = Mapping[str, NDArray[np.float64]]
 

@@ -25,13 +25,12 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 
+# Runs of two or more word characters of any script, in lower case, without English contractions: *it's*, *they'll* and
+# *don't* give *it* and *they*, of which no piece behind the apostrophe is a word.
 TOKEN_PATTERN = r"(?u)\b(?!(?<=\w['’])(?:s|t|m|d|ll|re|ve)\b)\w\w+\b(?!['’]t\b)"
-"""Runs of two or more word characters of any script, in lower case, without English contractions: *it's*, *they'll* and
-*don't* give *it* and *they*, of which no piece behind the apostrophe is a word.
-"""
 
+# Columns and values.
 _Row = tuple[NDArray[Any], NDArray[Any]]
-"""Columns and values."""
 
 Group = TypeVar("Group", bound=Hashable)
 

@@ -24,15 +24,15 @@ from mauve_core.base.errors import words_of
 from mauve_core.base.files import open_regular
 
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+# NumPy kinds that a file may hold: numbers, Booleans, text.
 _KINDS = "fiubcU"
-"""NumPy kinds that a file may hold: numbers, Booleans, text."""
 
 _LONGEST_HEADER = 1 << 16
 _NO_HEADER = "its header is not that of an array"
 
+# Held while NumPy parses a header. Before Python 3.11.8, two threads that parse literals at once may raise SystemError
+# ("AST constructor recursion depth mismatch", https://github.com/python/cpython/issues/106905).
 _PARSING = threading.Lock()
-"""Held while NumPy parses a header. Before Python 3.11.8, two threads that parse literals at once may raise SystemError
-("AST constructor recursion depth mismatch", https://github.com/python/cpython/issues/106905)."""
 
 _Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
 

@@ -25,30 +25,30 @@ Smoothing = Literal["none", "krichevsky-trofimov", "laplace", "braess-sauer", "g
 UnitRows = Literal["before", "after"]
 PartitionKind = Literal["pairwise", "joint"]
 
+# Name of the reference side (P) in every partition, table and figure.
 HUMAN = "human"
-"""Name of the reference side (P) in every partition, table and figure."""
 
+# The default encoder, 4-bit quantized. It ships with the program, so the default needs no network.
 DEFAULT_MODEL = "smollm2-135m"
-"""The default encoder, 4-bit quantized. It ships with the program, so the default needs no network."""
 
+# The encoder of the papers, from the Hugging Face hub. Only ``compute_mauve`` uses it by default, as the reference
+# package does, so that switching imports does not change the scores.
 PAPERS_MODEL = "gpt2-large"
-"""The encoder of the papers, from the Hugging Face hub. Only ``compute_mauve`` uses it by default, as the reference
-package does, so that switching imports does not change the scores."""
 
+# The scores of a candidate in display order.
 SCORES = ("mauve", "mauve_star", "frontier_integral", "mid")
-"""The scores of a candidate in display order."""
 
+# Range of the constant c of MAUVE. The papers use 5. Beyond these, MAUVE rounds to 1.000, or 0.000, whatever the texts
+# are.
 SCALE_BOUNDS = 0.001, 1000.0
-"""Range of the constant c of MAUVE. The papers use 5. Beyond these, MAUVE rounds to 1.000, or 0.000, whatever the texts
-are."""
 
+# Range of each score; the last is in nats.
 SCORE_BOUNDS = {
     "mauve": (0.0, 1.0),
     "mauve_star": (0.0, 1.0),
     "frontier_integral": (0.0, 1.0),
     "mid": (0.0, math.log(2)),
 }
-"""Range of each score; the last is in nats."""
 
 
 class _Settings:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 from mauve_core.base.formatting import printable
 
+# Characters shown of what was received, which a file can fill, and of the other parts of a message.
 RECEIVED, OTHERS = 150, 700
-"""Characters shown of what was received, which a file can fill, and of the other parts of a message."""
 
+# Characters shown of what has no blank in it, such as a path.
 UNBROKEN = 200
-"""Characters shown of what has no blank in it, such as a path."""
 
+# The same of what an error of a library says.
 WORDS = 120
-"""The same of what an error of a library says."""
 
 
 class MauveLensError(Exception):
@@ -73,12 +73,12 @@ class CancelledError(MauveLensError):
     """The owner of long work asked it to stop (exit code 1)."""
 
 
+# For errors whose own words are about Python, not about what was read.
 _PLAIN_WORDS = (
     (RecursionError, "it is nested too deeply"),
     ((AttributeError, TypeError, IndexError), "a part of it is missing or of another kind"),
     (MemoryError, "it needs more memory than there is"),
 )
-"""For errors whose own words are about Python, not about what was read."""
 
 
 def words_of(error: BaseException) -> str:

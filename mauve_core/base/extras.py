@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from mauve_core.base.errors import InputError
 
+# Names under which each extra's packages are imported.
 EXTRAS = {
     "models": (
         "accelerate",
@@ -32,8 +33,8 @@ EXTRAS = {
     "methods": ("ot",),
     "sharing": ("authlib", "uvloop"),
 }
-"""Names under which each extra's packages are imported."""
 
+# Those that ``mauve-lens[all]`` leaves out.
 SEPARATE = {
     "completion": ("shtab",),
     "hf": ("datasets",),
@@ -46,10 +47,9 @@ SEPARATE = {
     "vllm": ("vllm",),
     "wandb": ("wandb",),
 }
-"""Those that ``mauve-lens[all]`` leaves out."""
 
+# uvx runs what is in a folder of that name, from which nothing that was added would be taken again.
 PIP, UV_CACHE = "pip install", "archive-v0"
-"""uvx runs what is in a folder of that name, from which nothing that was added would be taken again."""
 
 _ALL = EXTRAS | SEPARATE
 _EXTRA_OF = {name: extra for extra, names in _ALL.items() for name in names}

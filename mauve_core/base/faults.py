@@ -16,8 +16,8 @@ from typing import Any
 
 from mauve_core.base.files import home, make_folder, read_stored, remove, write_atomically
 
+# The last so many faults are kept.
 REMEMBERED = 20
-"""The last so many faults are kept."""
 
 REPORT = "This is a fault of MAUVE Lens: please report it with the file that mauve-lens debug writes"
 

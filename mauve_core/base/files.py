@@ -30,18 +30,19 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.partial import file_for, hidden_beside
 
 HOME_VARIABLE = "MAUVE_LENS_HOME"
+# Modes of folders and files below the home folder.
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
-"""Modes of folders and files below the home folder."""
 
+# File below the home folder that its owner writes. Its mode is checked and never changed (``sharing.py``).
 SECRETS = "secrets.toml"
-"""File below the home folder that its owner writes. Its mode is checked and never changed (``sharing.py``)."""
 
+# Most bytes of a small stored document, such as the state of a job; the largest that is written has a few MB.
 DOCUMENT_BYTES = 64 << 20
-"""Most bytes of a small stored document, such as the state of a job; the largest that is written has a few MB."""
 
+# Ends of the names of the files that SQLite keeps beside a database and opens with it.
 SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
-"""Ends of the names of the files that SQLite keeps beside a database and opens with it."""
 
+# Folders that the program makes below its home folder.
 PARTS = frozenset(
     {
         "answers",
@@ -60,7 +61,6 @@ PARTS = frozenset(
         "work-folders",
     }
 )
-"""Folders that the program makes below its home folder."""
 
 _OTHERS = 0o077
 

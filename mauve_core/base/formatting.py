@@ -30,33 +30,33 @@ UNBROKEN = "\N{NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
 TO = f"{UNBROKEN}to{UNBROKEN}"
 
+# Shown for a missing value.
 NONE = "–"
-"""Shown for a missing value."""
 
+# Shown for a spread that is not available.
 UNKNOWN = "?"
-"""Shown for a spread that is not available."""
 
+# Decimals of MAUVE and the other scores of a leaderboard.
 SCORE_DECIMALS = 3
-"""Decimals of MAUVE and the other scores of a leaderboard."""
 
+# Decimals of the parts of an error.
 NATS_DECIMALS = 4
-"""Decimals of the parts of an error."""
 
+# Decimals of rank correlations over a run's candidates. The papers' own, over many settings, have three.
 CORRELATION_DECIMALS = 2
-"""Decimals of rank correlations over a run's candidates. The papers' own, over many settings, have three."""
 
+# Maximum decimals of a value with its spread.
 MOST_DECIMALS = 6
-"""Maximum decimals of a value with its spread."""
 
 _OWN_DIGITS = 4
+# Below this, a value alone has two significant digits: four decimals would leave it one or none.
 _TINY = 5e-4
-"""Below this, a value alone has two significant digits: four decimals would leave it one or none."""
 
+# Below this power of ten, a number has an exponent: 2.1e−5.
 _LEAST_EXPONENT = -4
-"""Below this power of ten, a number has an exponent: 2.1e−5."""
 
+# A relative spread below this is rounding error of equal numbers.
 _ROUNDING = 1e-12
-"""A relative spread below this is rounding error of equal numbers."""
 
 _SIZES = ("bytes", "kB", "MB", "GB", "TB")
 

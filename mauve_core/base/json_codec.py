@@ -35,11 +35,11 @@ from mauve_core.base.validation import As, Holds, Within, Written
 _T = TypeVar("_T")
 
 MAX_INTEGER = 2**63 - 1
+# Maximum length of one string.
 MAX_CHARACTERS = 1_000_000
-"""Maximum length of one string."""
 
+# Maximum nesting of free-form values, such as settings.
 MAX_DEPTH = 20
-"""Maximum nesting of free-form values, such as settings."""
 
 
 def dataclass_to_json(instance: Any) -> dict[str, Any]:

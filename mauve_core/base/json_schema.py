@@ -37,15 +37,15 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _LEAVES: dict[Any, str] = {float: "number", int: "integer", str: "string", bool: "boolean", type(None): "null"}
 
+# Fields of an estimate that have the range of its score.
 _IN_RANGE = ("mean", "low", "high", "values", "generations")
-"""Fields of an estimate that have the range of its score."""
 
+# Ends of the ranges of estimates have ten decimals, rounded outward: the mean of five times ln 2 may be above ln 2 by
+# its last digit.
 _PLACES = 10**10
-"""Ends of the ranges of estimates have ten decimals, rounded outward: the mean of five times ln 2 may be above ln 2 by
-its last digit."""
 
+# Names and indented text of an entry of numpydoc.
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*) : .+\n((?:(?: .*)?\n)*)", re.MULTILINE)
-"""Names and indented text of an entry of numpydoc."""
 
 
 def json_schema(kind: Any) -> Schema:

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 from mauve_core.base.errors import StorageError
 
+# A change takes milliseconds, or as long as the wait for another process to end.
 PATIENCE_S = 30.0
-"""A change takes milliseconds, or as long as the wait for another process to end."""
 
 _POLL_S = 0.01
 

@@ -9,10 +9,10 @@ import regex
 
 from mauve_core.base.errors import InputError, own_words_of, words_of
 
+# Maximum number of characters of a pattern or a replacement.
 LONGEST = 1000
-"""Maximum number of characters of a pattern or a replacement."""
+# Maximum product of the counts in a pattern; nested counts multiply when compiled and could exhaust memory.
 MOST_REPEATS = 10_000
-"""Maximum product of the counts in a pattern; nested counts multiply when compiled and could exhaust memory."""
 
 
 def compiled_pattern(pattern: str, flags: int = 0) -> regex.Pattern[str]:

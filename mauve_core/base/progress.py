@@ -15,11 +15,11 @@ from typing import Self
 
 from mauve_core.base.formatting import printable
 
+# progress(stage, done, total)
 Progress = Callable[[str, int, int], None]
-"""progress(stage, done, total)"""
 
+# A console that is not a terminal shows a stage that starts over once it has lasted this long, and this often.
 REPEATED_S = 30.0
-"""A console that is not a terminal shows a stage that starts over once it has lasted this long, and this often."""
 
 
 class Paced(str):

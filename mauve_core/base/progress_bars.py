@@ -10,8 +10,8 @@ from typing import Any, Literal
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 
+# A function, or which one: ``auto`` draws bars under IPython if tqdm is installed, and is silent elsewhere.
 ProgressChoice = Progress | Literal["auto", "tqdm", "console", "none"]
-"""A function, or which one: ``auto`` draws bars under IPython if tqdm is installed, and is silent elsewhere."""
 
 
 def progress_for(choice: ProgressChoice) -> Progress:

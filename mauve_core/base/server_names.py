@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from mauve_core.base.errors import InputError
 
+# Beginnings of a name: a model that continues a text (or embeds it), and one that answers a message.
 COMPLETIONS, CHAT = "openai:", "openai-chat:"
-"""Beginnings of a name: a model that continues a text (or embeds it), and one that answers a message."""
 
 FORM = "openai:URL#model, such as openai:http://localhost:8000/v1#bge-m3"
 CHAT_FORM = "openai-chat:URL#model, such as openai-chat:http://localhost:8000/v1#qwen3"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from mauve_core.base.formatting import printable, with_plain_spaces
 
+# Lines of a summary, and characters of each.
 MOST_LINES, LINE = 10, 100
-"""Lines of a summary, and characters of each."""
 
+# Characters of a name; of a longer one, beginning and end.
 NAME = 40
-"""Characters of a name; of a longer one, beginning and end."""
 
 
 def summary(title: str, lines: Sequence[str] = (), *, of: str = "") -> str:

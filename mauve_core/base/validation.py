@@ -64,28 +64,28 @@ class RangedByName:
     bounds: Mapping[str, tuple[float, float]]
 
 
+# Digits of a number that surely fits into 64 bits.
 _MOST_DIGITS = 18
-"""Digits of a number that surely fits into 64 bits."""
 
 NotBlank = Annotated[str, Holds(lambda text: bool(text.strip()), "text other than blanks")]
 
+# A number that may be infinite; JSON has no infinity, so it is written as text.
 Extended = Annotated[float, Written(Literal["inf", "-inf"] | float, lambda x: x if math.isfinite(x) else str(x), float)]
-"""A number that may be infinite; JSON has no infinity, so it is written as text."""
 
+# A count.
 Count = Annotated[int, Within(0, 2**53)]
-"""A count."""
 
+# A number of repetitions: seeds, splits.
 Few = Annotated[int, Within(0, 1000)]
-"""A number of repetitions: seeds, splits."""
 
+# A number of repetitions, at least one.
 Seeds = Annotated[int, Within(1, 1000)]
-"""A number of repetitions, at least one."""
 
 NotNegative = Annotated[float, Within(0)]
 Share = Annotated[float, Within(0, 1)]
 
+# A p-value of exchanged or permuted texts, which counts the observed one.
 PValue = Annotated[float, Within(0, 1), Holds(lambda p: p > 0, "a number above 0, up to 1")]
-"""A p-value of exchanged or permuted texts, which counts the observed one."""
 
 
 class Origin(TypedDict, total=False):

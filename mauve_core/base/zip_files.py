@@ -8,6 +8,8 @@ import zipfile
 import zlib
 from typing import IO, Any, cast
 
+# What opening a damaged archive or reading a damaged member raises, besides OSError, and RuntimeError for a password;
+# ``bz2`` raises the former.
 DAMAGES = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -21,11 +23,9 @@ DAMAGES = (
     IndexError,
     OverflowError,
 )
-"""What opening a damaged archive or reading a damaged member raises, besides OSError, and RuntimeError for a password;
-``bz2`` raises the former."""
 
+# Most bytes of a directory: each entry has 46 at least, and takes ten times as many in memory.
 DIRECTORY_BYTES = 32 << 20
-"""Most bytes of a directory: each entry has 46 at least, and takes ten times as many in memory."""
 
 
 class _Bounded:

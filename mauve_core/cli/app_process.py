@@ -19,13 +19,13 @@ from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.cli.serving import THIS_MACHINE, AppCommand, app_command
 from mauve_core.store import Run
 
+# The folder of a library that holds its runs.
 RUNS = "runs"
-"""The folder of a library that holds its runs."""
 
 HEALTH = "_stcore/health"
 LONGEST_START_S, LONGEST_STOP_S, PAUSE_S = 120.0, 10.0, 0.2
+# Characters of the log that a message shows if the app ends while it starts.
 LAST_WORDS = 400
-"""Characters of the log that a message shows if the app ends while it starts."""
 
 
 class RunningApp:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from mauve_core.experiments.clusters_over_shards import CandidateOverAll, SideOverAll
     from mauve_core.shards.result import ShardedComparison
 
+# Clusters of a candidate.
 MOST = 5
-"""Clusters of a candidate."""
 
+# Phrases of a side in a table.
 MOST_PHRASES = 2
-"""Phrases of a side in a table."""
 
 
 class CountedPhraseJson(TypedDict):

@@ -23,11 +23,11 @@ from mauve_core.store import Run, RunStore
 if TYPE_CHECKING:
     import pandas as pd
 
+# Rows of a printed table: clusters, and texts of each side. JSON, CSV and Parquet have all.
 MOST_CLUSTERS, MOST_TEXTS = 20, 5
-"""Rows of a printed table: clusters, and texts of each side. JSON, CSV and Parquet have all."""
 
+# Characters of a printed text.
 _TEXT = 400
-"""Characters of a printed text."""
 
 
 class _AboutJson(TypedDict):

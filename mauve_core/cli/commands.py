@@ -7,6 +7,7 @@ from importlib import import_module
 
 from mauve_core.cli.parser import Commands, Parser
 
+# What each command does, by module and name. None hides it.
 COMMANDS: dict[str, dict[str, str | None]] = {
     "comparing": {"compare": "score model texts against human texts and store the run"},
     "sharding": {
@@ -57,7 +58,6 @@ COMMANDS: dict[str, dict[str, str | None]] = {
     "completing": {"completion": "write a script with which a shell completes commands and options"},
     "debugging": {"debug": "write a file to attach to a bug report, without texts, names or keys"},
 }
-"""What each command does, by module and name. None hides it."""
 
 
 def add_commands(parser: Parser, *, load: bool) -> None:

@@ -22,8 +22,8 @@ from mauve_core.store import Run, RunStore
 if TYPE_CHECKING:
     from mauve_core.experiments.text_measures import MeasureDifference
 
+# Columns of what is printed about a measure.
 _WIDTH = 100
-"""Columns of what is printed about a measure."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

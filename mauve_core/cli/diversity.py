@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mauve_core.experiments.diversity import RunDiversity
 
 Rows = Sequence[Sequence[str]]
+# Writes names and words of texts, which are untrusted.
 Quote = Callable[[str], str]
-"""Writes names and words of texts, which are untrusted."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

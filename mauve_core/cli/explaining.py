@@ -26,11 +26,11 @@ from mauve_core.store import RunStore
 if TYPE_CHECKING:
     from mauve_core.analysis.findings.finding import Finding, More
 
+    # The texts by name, and by candidate what finds.
     _Explain = tuple[Mapping[str, Corpus], Mapping[str, Callable[[], Sequence[Finding]]]]
-    """The texts by name, and by candidate what finds."""
 
+# Findings of a candidate that are printed; JSON has all.
 SHOWN = 10
-"""Findings of a candidate that are printed; JSON has all."""
 
 OVERLAP = "Shares of the gap overlap: each is that of one finding by itself."
 

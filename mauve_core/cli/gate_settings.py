@@ -10,6 +10,7 @@ from typing import Any
 from mauve_core.base.errors import InputError
 from mauve_core.cli.toml_files import read_toml
 
+# What each key holds.
 _KINDS = {
     **dict.fromkeys(("alpha", "margin", "smallest-effect", "scale"), "a number"),
     **dict.fromkeys(("k", "seeds", "seed", "layer", "max-tokens"), "a whole number"),
@@ -19,7 +20,6 @@ _KINDS = {
     **dict.fromkeys(("measure", "text-field", "prompt-field", "id-field"), "text or a list of texts"),
     "features": "a table of texts",
 }
-"""What each key holds."""
 
 
 def apply_settings(args: argparse.Namespace, path: Path) -> None:

@@ -38,8 +38,8 @@ from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
 
 _NEED_NO_CHECK = ("auto", "cpu")
 
+# Characters of a line of running text.
 LINE = 110
-"""Characters of a line of running text."""
 
 _DEFAULTS = EncoderConfig()
 _DEFAULT_ENCODER = (

@@ -15,8 +15,8 @@ from typing import Any, TypedDict
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_schema import Schema, json_schema
 
+# The field of an output that names its shape and version.
 FIELD = "schema"
-"""The field of an output that names its shape and version."""
 
 
 class OfRun(TypedDict):

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 from mauve_core.base.errors import InputError
 from mauve_core.cli.settings import VARIABLE, as_arguments, say, settings_of
 
+# Before a command, it asks for that command's help; alone, for the list of commands.
 HELP = "help"
-"""Before a command, it asks for that command's help; alone, for the list of commands."""
 
+# What to do where the shell has put the names of files in place of a pattern.
 QUOTE_PATTERNS = "To read several files as one side, quote their pattern: --human 'out/*.jsonl'"
-"""What to do where the shell has put the names of files in place of a pattern."""
 
 
 class Parser(argparse.ArgumentParser):

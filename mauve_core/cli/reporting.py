@@ -12,8 +12,8 @@ from mauve_core.cli.options import of_run, write
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.store import RunStore
 
+# Plain-text formats; they go to standard output by default.
 _TEXTS = ("latex", "markdown", "methods")
-"""Plain-text formats; they go to standard output by default."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -14,11 +14,11 @@ from mauve_core.base.server_names import names_server
 if TYPE_CHECKING:
     from mauve_core.decoding.served import ServerOptions
 
+# What ``--model`` may be, for help.
 MODEL = (
     "a causal model: catalog name, hub id, folder, GGUF file or LoRA adapter; or behind a server openai:URL#model, "
     "which continues prompts, or openai-chat:URL#model, which answers them"
 )
-"""What ``--model`` may be, for help."""
 
 
 def add_server_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:

@@ -24,11 +24,11 @@ from mauve_core.store import RunStore
 
 DEFAULT_PORT, LAST_PORT = 8501, 65535
 THIS_MACHINE = "127.0.0.1"
+# Tells the server which of its pages to open in the browser.
 OPEN = "MAUVE_LENS_OPEN"
-"""Tells the server which of its pages to open in the browser."""
 
+# The demo studies.
 TEXTS, IMAGES = "texts", "images"
-"""The demo studies."""
 
 
 @dataclass(frozen=True)

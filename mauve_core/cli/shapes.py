@@ -71,12 +71,12 @@ class _MeasuredJson(TypedDict):
     run: NotRequired[str]
 
 
+# Without options, with ``--neighbors``, and with ``--lengths``.
 MeasureJson: TypeAlias = (
     Annotated[dict[str, Any], Joined(Measurements, _MeasuredJson)]
     | Annotated[dict[str, Any], Joined(OfRun, NeighbourTable)]
     | Annotated[dict[str, Any], Joined(OfRun, LengthTable)]
 )
-"""Without options, with ``--neighbors``, and with ``--lengths``."""
 
 
 class _PlaceJson(TypedDict):
@@ -175,11 +175,11 @@ class _EncodersJson(TypedDict):
     references: Mapping[ScoreName, list[Reference]]
 
 
+# Without options, and with ``--positions``.
 EncodersJson: TypeAlias = (
     Annotated[dict[str, Any], Joined(EncoderTable, OfRun, _EncodersJson)]
     | Annotated[dict[str, Any], Joined(OfRun, PositionTable)]
 )
-"""Without options, and with ``--positions``."""
 
 
 class ExplainJson(TypedDict):
@@ -203,8 +203,8 @@ class ExplainJson(TypedDict):
     notes: list[str]
 
 
+# Every pair under a score, one pair, and the same under a text measure.
 TestJson: TypeAlias = list[DifferenceJson] | DifferenceJson | list[MeasureDifferenceJson] | MeasureDifferenceJson
-"""Every pair under a score, one pair, and the same under a text measure."""
 
 
 class _AgreeingJson(TypedDict):
@@ -270,10 +270,10 @@ ProbeJson: TypeAlias = Annotated[dict[str, Any], Joined(ProbeTable, OfRun, _Prob
 AttributesJson: TypeAlias = Annotated[dict[str, Any], Joined(OfRun, AttributeTable)]
 
 
+# Over a setting, and over a parameter of estimators without bins.
 SweepJson: TypeAlias = (
     Annotated[dict[str, Any], Joined(OfRun, Sweep)] | Annotated[dict[str, Any], Joined(OfRun, EstimatorSweep)]
 )
-"""Over a setting, and over a parameter of estimators without bins."""
 
 
 class _JudgedJson(TypedDict):

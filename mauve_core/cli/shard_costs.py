@@ -35,8 +35,8 @@ _TITLES = {
     "count": "Counting phrases",
 }
 
+# Seconds from which times are given in hours.
 HOURS_FROM = 3600
-"""Seconds from which times are given in hours."""
 
 
 class SpanJson(TypedDict):

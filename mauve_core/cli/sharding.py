@@ -49,8 +49,8 @@ _SHARDS = (
     "a quoted pattern, folder, .manifest or one file of Parquet, JSONL or .npy shards, here or at a URL "
     "('s3://bucket/human/*.parquet')"
 )
+# Files that a message names.
 MOST_NAMED = 3
-"""Files that a message names."""
 
 PAGES_LEFT = "Stopped before all pages of the run were prepared: each is when you open it."
 RUN_LEFT = "Stopped before the run was stored: the same command stores it, and encodes nothing again."

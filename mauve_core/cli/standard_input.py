@@ -21,11 +21,11 @@ from mauve_core.jobs import leftovers
 
 STANDARD_INPUT = "-"
 
+# Format by the first bytes after white space. A header tells CSV and TSV; anything else is one text per line.
 BEGINNINGS = {b"{": "jsonl", b"[": "json", b"PAR1": "parquet", b"PK\x03\x04": "eval"}
-"""Format by the first bytes after white space. A header tells CSV and TSV; anything else is one text per line."""
 
+# Name of a column of a header: one word.
 _COLUMN = re.compile(r'"?[A-Za-z_][\w.-]{0,40}"?')
-"""Name of a column of a header: one word."""
 
 
 def files_of(names: Mapping[str, str], *, quiet: bool = False) -> dict[str, str]:

@@ -23,14 +23,14 @@ from mauve_core.corpus.reading import WILD
 from mauve_core.corpus.text_files import TextFile, look_at
 from mauve_core.shards.places import is_url
 
+# What a file of texts may be, for help.
 TEXT_FILE = (
     "JSONL, JSON, CSV, TSV, Parquet, text or Inspect log, also compressed; a folder of .txt files, a quoted pattern "
     "('out/*.jsonl'), a data set (hf:NAME), or - for standard input"
 )
-"""What a file of texts may be, for help."""
 
+# Settings of reading that a side has once, as ``TextFile`` calls them.
 _PARTS = ("text_field", "prompt_field", "id_field", "quoting", "generation", "group_field")
-"""Settings of reading that a side has once, as ``TextFile`` calls them."""
 
 
 def add_field_options(

@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# How the note on such rows begins.
 BY_PLACE = "Rows without an id are called by their place:"
-"""How the note on such rows begins."""
 
 
 def read_corpus(

@@ -21,11 +21,11 @@ from mauve_core.corpus.fields import choose_fields, is_human, names_people
 from mauve_core.corpus.metadata import is_missing, is_plain
 from mauve_core.corpus.table import Table
 
+# A field with more values is taken for ids or texts.
 MOST_SOURCES = 50
-"""A field with more values is taken for ids or texts."""
 
+# Fewest rows of a source, on average, in a column that is suggested.
 ROWS_A_SOURCE = 5
-"""Fewest rows of a source, on average, in a column that is suggested."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 PREFIX = "hf:"
 FORM = "hf:NAME[#configuration][:split[:column]]"
+# Beginnings of a name that is a path, not an id of the hub.
 PATH_STARTS = (".", "/", "~")
-"""Beginnings of a name that is a path, not an id of the hub."""
 
 _NAME = re.compile(
     r"hf:(?P<name>[^#:]+)(#(?P<configuration>[^:]+))?"

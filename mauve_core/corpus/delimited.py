@@ -25,16 +25,16 @@ from mauve_core.corpus.rows import Rows, check_field_count
 from mauve_core.corpus.streams import RowsOfLines
 from mauve_core.corpus.table import DELIMITERS, Table, blank_note
 
+# An only column whose name has so many words has none: its first text stands there.
 NO_NAME_WORDS = 4
-"""An only column whose name has so many words has none: its first text stands there."""
 
+# How the cells of a table are read: without quoting; None finds out whether quote marks are quoting.
 Quoting = Literal["none"]
-"""How the cells of a table are read: without quoting; None finds out whether quote marks are quoting."""
 
 COMMENT, QUOTE = "#", '"'
 
+# Numbered lines with their endings.
 Lines = Iterator[tuple[int, str]]
-"""Numbered lines with their endings."""
 
 _Row = tuple[int, list[str]]
 

@@ -13,17 +13,17 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.looks import doubt_about
 
+# Reason of excluding a text that has nothing to read.
 EMPTY = "empty or only whitespace"
-"""Reason of excluding a text that has nothing to read."""
 
+# Reason of excluding an answer of a batch that holds an error.
 FAILED = "a failed request, whose error is not null"
-"""Reason of excluding an answer of a batch that holds an error."""
 
+# Reason of leaving out a text that an encoder refuses.
 UNENCODABLE = "without anything that the encoder has a vector for"
-"""Reason of leaving out a text that an encoder refuses."""
 
+# Maximum number of entries that a message names; the count is always complete.
 EXAMPLES = 5
-"""Maximum number of entries that a message names; the count is always complete."""
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from mauve_core.base.formatting import verb
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.pairing import keys_of, prompt_names
 
+# A prompt, and how many texts of it come before on the same side, in the same generation.
 Unit = tuple[str, int]
-"""A prompt, and how many texts of it come before on the same side, in the same generation."""
 
 
 def equal_draws(corpora: Mapping[str, Corpus], seed: int, most: int | None = None) -> dict[str, NDArray[np.int64]]:

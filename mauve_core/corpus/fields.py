@@ -27,22 +27,23 @@ TEXT_NAMES = (
     "predicted", "hypothesis", "reply", "summary", "translation", "story", "article", "document", "body", "sentence",
     "passage", "review", "highlights",
 )  # fmt: skip
+# Names of reference texts: texts too, but of the human side.
 REFERENCE_NAMES = ("reference", "ref", "target", "gold", "human", "original", "expected", "ideal", "truth")
-"""Names of reference texts: texts too, but of the human side."""
 
+# Names of human texts as values, in lower case.
 HUMAN_VALUES = frozenset({"human", "humans", "reference", "references", "gold", "people", "webtext", "ground_truth"})
-"""Names of human texts as values, in lower case."""
 
+# Names of fields that name the model that wrote a text.
 WRITER_NAMES = ("generator", "model", "model_name", "model_id")
-"""Names of fields that name the model that wrote a text."""
 
+# Names of prompts, also as the last word of another: ``user_query``, ``prefix_text``.
 PROMPT_NAMES = ("prompt", "instruction", "context", "prefix", "question", "problem", "input", "query")
-"""Names of prompts, also as the last word of another: ``user_query``, ``prefix_text``."""
 
 ID_NAMES = (
     "custom_id", "id", "_id", "uid", "uuid", "guid", "key", "text_id", "doc_id", "example_id", "sample_id",
     "request_id", "question_id", "task_id",
 )  # fmt: skip
+# Names of fields that accompany a text; such a field is the text only if there is no other.
 SIDE_NAMES = frozenset(
     {
         "id", "uid", "uuid", "guid", "key", "hash", "url", "uri", "link", "path", "file", "title", "headline", "name",
@@ -50,26 +51,25 @@ SIDE_NAMES = frozenset(
         "generator", "dataset", "split", "language", "lang", *PROMPT_NAMES, *REASONING,
     }
 )  # fmt: skip
-"""Names of fields that accompany a text; such a field is the text only if there is no other."""
 
 FILLERS = frozenset({"text", "content", "body", "string", "statement"})
+# ``prompt_text`` is a prompt and ``title_text`` a title, while ``model_text`` and ``human_text`` are texts.
 FILLED = frozenset({"source", "title", "headline", "system", *PROMPT_NAMES, *REASONING})
-"""``prompt_text`` is a prompt and ``title_text`` a title, while ``model_text`` and ``human_text`` are texts."""
 
+# Words in the names of what is like a prompt, and which no text of the row answers.
 NO_PROMPTS = frozenset({"system", "negative", "reference", *REASONING})
-"""Words in the names of what is like a prompt, and which no text of the row answers."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _TEXT_WORDS = frozenset(name for name in (*TEXT_NAMES, *REFERENCE_NAMES) if "_" not in name)
 
+# Words in the name of a list whose texts are several answers, not the pieces of one text.
 GENERATED = frozenset(
     {
         "answer", "candidate", "completion", "continuation", "gen", "generated", "generation", "hypotheses",
         "hypothesis", "output", "pred", "prediction", "reference", "reply", "response", "rollout", "sample",
     }
 )  # fmt: skip
-"""Words in the name of a list whose texts are several answers, not the pieces of one text."""
 
 NAME_IT = "Name the field to read: --text-field FIELD on the command line, text_field in Python"
 

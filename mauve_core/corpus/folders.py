@@ -15,20 +15,20 @@ from mauve_core.corpus import limits
 from mauve_core.corpus.packing import opened, packing_of
 from mauve_core.corpus.streams import BOM, decoded_text, first_bytes, refusals
 
+# Maximum bytes of a character.
 UTF8_BYTES = 4
-"""Maximum bytes of a character."""
 
+# Names of the samples that lm-evaluation-harness logs for each task, beside results_DATE.json.
 SAMPLES = re.compile(r"samples_.*\.jsonl", re.DOTALL)
-"""Names of the samples that lm-evaluation-harness logs for each task, beside results_DATE.json."""
 
+# Files of which a folder has one that ``save_to_disk`` of the package datasets wrote.
 SAVED_DATA_SETS = ("state.json", "dataset_dict.json")
-"""Files of which a folder has one that ``save_to_disk`` of the package datasets wrote."""
 
+# Suffixes of files that a pattern may name, the likeliest first.
 OTHER_SUFFIXES = (".jsonl", ".parquet", ".csv", ".tsv", ".json", ".eval", ".jsonl.gz", ".jsonl.zst")
-"""Suffixes of files that a pattern may name, the likeliest first."""
 
+# Maximum number of samples files that the error names.
 NAMED = 5
-"""Maximum number of samples files that the error names."""
 
 
 def spelled_out(name: str | os.PathLike[str]) -> str:

@@ -38,6 +38,7 @@ from mauve_core.corpus.rows import Rows, check_field_count
 from mauve_core.corpus.streams import decoded_lines, decoded_parts, refusals, require_content, unpacked
 from mauve_core.corpus.table import DELIMITERS, Table, blank_note
 
+# Format by suffix, in any case; one of ``PACKINGS`` may follow.
 SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -48,7 +49,6 @@ SUFFIXES = {
     ".txt": "text",
     ".eval": "inspect",
 }
-"""Format by suffix, in any case; one of ``PACKINGS`` may follow."""
 
 
 def read_file(path: Path, quoting: Quoting | None = None) -> Table:

@@ -20,8 +20,8 @@ from mauve_core.corpus.metadata import is_missing, plain
 from mauve_core.corpus.rows import Rows
 from mauve_core.corpus.table import Table
 
+# A corpus, a path, a list or column of texts, or a table with a field of texts.
 Texts = Corpus | str | os.PathLike[str] | Iterable[str] | Any
-"""A corpus, a path, a list or column of texts, or a table with a field of texts."""
 
 ALLOWED = "a Corpus, a path, a list or column of texts, a data frame or a Hugging Face data set"
 

@@ -17,8 +17,8 @@ from mauve_core.corpus.looks import look_like_labels
 from mauve_core.corpus.rows import Rows
 from mauve_core.corpus.table import Table
 
+# Name of the field.
 GENERATION = "generation"
-"""Name of the field."""
 
 
 def lengths_of(values: Iterable[Any]) -> list[int]:

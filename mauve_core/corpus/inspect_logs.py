@@ -27,24 +27,24 @@ from mauve_core.corpus.packing import zstandard
 from mauve_core.corpus.rows import Rows
 from mauve_core.corpus.streams import first_bytes, unpacked_limit
 
+# Fields of a sample that become fields of its row; its epoch becomes the field ``generation``.
 KEPT = ("id", "input", "target", "choices", "output", "metadata", "scores", "error", "limit")
-"""Fields of a sample that become fields of its row; its epoch becomes the field ``generation``."""
 
+# Ids are sorted as if padded with zeros to this length, so that ``t10`` follows ``t9``.
 ID_WIDTH = 20
-"""Ids are sorted as if padded with zeros to this length, so that ``t10`` follows ``t9``."""
 
 SAMPLE = re.compile(r"samples/.*\.json", re.DOTALL)
 HEADER = "header.json"
 
+# How a text begins that stands in the sample's ``attachments``, under the hash that follows.
 ATTACHMENT = "attachment://"
-"""How a text begins that stands in the sample's ``attachments``, under the hash that follows."""
 
 ZSTANDARD_MEMBER = 93
+# Methods of compression of a ZIP member that Inspect uses (APPNOTE.TXT of PKWARE, section 4.4.5).
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD_MEMBER)
-"""Methods of compression of a ZIP member that Inspect uses (APPNOTE.TXT of PKWARE, section 4.4.5)."""
 
+# Status of a log whose evaluation ran to its end.
 FINISHED = "success"
-"""Status of a log whose evaluation ran to its end."""
 
 ALLOWED = "an .eval file as Inspect writes it"
 

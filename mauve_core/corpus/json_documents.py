@@ -22,25 +22,25 @@ from mauve_core.corpus.json_values import require_whole_characters, unique_names
 from mauve_core.corpus.paths import as_row, is_message
 from mauve_core.corpus.rows import Rows
 
+# What a .json file may hold, for messages.
 FORMS = (
     "an array of records, an object that holds one list of records or equally long columns, or one object on each line"
 )
-"""What a .json file may hold, for messages."""
 
+# Keys of the rows of a table that pandas writes by column.
 INDEX_KEY = re.compile(r"0|[1-9][0-9]{0,17}")
-"""Keys of the rows of a table that pandas writes by column."""
 
+# Lists that are the parts of one answer, not records.
 PARTS = frozenset({"choices", "outputs", "candidates"})
-"""Lists that are the parts of one answer, not records."""
 
+# Characters that may follow a value.
 AFTER = frozenset(":,]} \t\r\n")
-"""Characters that may follow a value."""
 
+# Characters read at a time, so that few values are cut where a part ends.
 READ = 1 << 16
-"""Characters read at a time, so that few values are cut where a part ends."""
 
+# Characters of what has a meaning only as a whole: ``-Infinity``, an escaped pair of surrogates.
 LONGEST_PIECE = 16
-"""Characters of what has a meaning only as a whole: ``-Infinity``, an escaped pair of surrogates."""
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 

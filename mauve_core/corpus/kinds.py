@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from mauve_core.corpus.corpus import Corpus
 
+# Name of each kind, and where it is. The first that recognizes a path reads it; texts are last, as they take any.
 KINDS = {
     "image": "mauve_core.images.kind:IMAGE",
     "molecule": "mauve_core.molecules.kind:MOLECULE",
     "text": "mauve_core.encoders.text_kind:TEXT",
 }
-"""Name of each kind, and where it is. The first that recognizes a path reads it; texts are last, as they take any."""
 
 TEXT = "text"
 

@@ -22,15 +22,15 @@ _OUTPUTS = ("response.body.output.-1.content", "output.-1.content")
 _CANDIDATES = ("response.candidates.0.content", "candidates.0.content")
 
 
+# Words in the names of what a model wrote before its answer.
 REASONING = frozenset({"reasoning", "thinking", "thought", "thoughts"})
-"""Words in the names of what a model wrote before its answer."""
 
+# Names of the text, if the content of a message is an object of several entries.
 ANSWERS = frozenset({"answer", "text", "content", "response", "output"})
-"""Names of the text, if the content of a message is an object of several entries."""
 
 
+# Lists whose entries belong to one answer.
 TURNS = frozenset({"turns", "content", "messages"})
-"""Lists whose entries belong to one answer."""
 
 
 class Layout(NamedTuple):

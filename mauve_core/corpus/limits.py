@@ -13,8 +13,8 @@ from mauve_core.base.validation import whole_number
 
 ROWS_VARIABLE, ROWS = "MAUVE_LENS_MAX_ROWS", 2_000_000
 CHARACTERS_VARIABLE, CHARACTERS = "MAUVE_LENS_MAX_CHARACTERS", 1_000_000
+# Megabytes of 1,024 x 1,024 bytes.
 UNPACKED_VARIABLE, UNPACKED_MB = "MAUVE_LENS_MAX_UNPACKED_MB", 2048
-"""Megabytes of 1,024 x 1,024 bytes."""
 
 CELLS_VARIABLE, CELLS = "MAUVE_LENS_MAX_CELLS", 30_000_000
 RESAMPLES_VARIABLE, RESAMPLES = "MAUVE_LENS_MAX_RESAMPLES", 1_000_000
@@ -26,14 +26,14 @@ VALUES_VARIABLE, VALUES = "MAUVE_LENS_MAX_VALUES", 5_000_000
 
 MEMORY_VARIABLE = "MAUVE_LENS_MAX_MEMORY_MB"
 
+# Average lines per row, including blank lines and lines inside cells, at the limit of rows.
 LINES_A_ROW = 10
-"""Average lines per row, including blank lines and lines inside cells, at the limit of rows."""
 
+# Maximum bytes of a JSON document per allowed value: tables of results hold numbers, a few names and sentences.
 BYTES_A_VALUE = 50
-"""Maximum bytes of a JSON document per allowed value: tables of results hold numbers, a few names and sentences."""
 
+# Maximum bytes of a line per allowed character of a value: a line holds several values, and escapes are long.
 BYTES_A_CHARACTER = 16
-"""Maximum bytes of a line per allowed character of a value: a line holds several values, and escapes are long."""
 
 
 def rows() -> int:

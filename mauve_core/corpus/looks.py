@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+# Characters; a longer ASCII value without white space is encoded data.
 LONGEST_ID = 300
-"""Characters; a longer ASCII value without white space is encoded data."""
 
+# Minimum number of values to tell labels from texts by repetition, and the maximum median length of labels.
 FEW, LONGEST_LABEL = 4, 40
-"""Minimum number of values to tell labels from texts by repetition, and the maximum median length of labels."""
 
+# Minimum number of texts for the warning that a corpus repeats one text.
 MANY = 10
-"""Minimum number of texts for the warning that a corpus repeats one text."""
 
 _DATE_PART = (
     r"(?:[0-9][0-9,.:/+TZ-]*|[+-][0-9:]+|[AaPp][Mm]|UTC|GMT"

@@ -22,11 +22,11 @@ from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import open_regular, write_atomically
 from mauve_core.base.zip_files import DAMAGES, open_zip
 
+# Pixels of the longer side: in a sheet, and alone.
 SIDES = (96, 256)
-"""Pixels of the longer side: in a sheet, and alone."""
 
+# Of a picture in an archive that came from elsewhere.
 MOST_BYTES = 400_000
-"""Of a picture in an archive that came from elsewhere."""
 
 _MEMBER = re.compile(r"(\d{2,3})/([0-9a-f]{64})\.webp")
 

@@ -16,14 +16,14 @@ from mauve_core.corpus.paths import ASSISTANTS, CHATS, USERS
 from mauve_core.corpus.rows import Row
 from mauve_core.corpus.table import Table
 
+# Names of those who speak in a conversation.
 SPEAKERS = ASSISTANTS | USERS | {"system", "developer", "tool", "function"}
-"""Names of those who speak in a conversation."""
 
+# Fields of lm-evaluation-harness that are equal wherever it logs a sample again.
 SAMPLE = ("doc_id", "doc_hash", "prompt_hash", "resps")
-"""Fields of lm-evaluation-harness that are equal wherever it logs a sample again."""
 
+# Levels of lists above a log-likelihood: requests, answers to each, and the pair with whether it is the greedy one.
 PAIR_LEVELS = 3
-"""Levels of lists above a log-likelihood: requests, answers to each, and the pair with whether it is the greedy one."""
 
 
 def require_one_speaker(table: Table, text: str) -> None:

@@ -39,23 +39,23 @@ from mauve_core.corpus.normalizing_steps import EMPTIED, Change, name_of, number
 from mauve_core.corpus.pairing import prompts_of
 from mauve_core.corpus.token_marks import without_marks
 
+# Progress stage; counts sources.
 STAGE = "Normalizing texts"
-"""Progress stage; counts sources."""
 
+# Upper limit of repetitions; only a text made for it needs more than a few.
 PASSES = 50
-"""Upper limit of repetitions; only a text made for it needs more than a few."""
 
 _SPACE = re.compile(r"\s+")
+# What ``str.splitlines`` splits at.
 _BREAK = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-"""What ``str.splitlines`` splits at."""
 
 _NO_SPACE = re.compile(r"\S+")
 _WORD = re.compile(r"\w")
 _STRAIGHT = {**dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‘’‚‛", "'")}
 _QUOTES = str.maketrans(_STRAIGHT)
 
+# Text and prompt to text.
 _Change = Callable[[str, str], str]
-"""Text and prompt to text."""
 
 
 def normalize(corpora: Mapping[str, Corpus], steps: Sequence[str], progress: Progress = silent) -> dict[str, Corpus]:

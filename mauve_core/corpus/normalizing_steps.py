@@ -23,6 +23,7 @@ class Step:
     done: str
 
 
+# By name, in the order in which they are applied.
 STEPS = {
     each.name: each
     for each in (
@@ -36,13 +37,12 @@ STEPS = {
         Step("duplicates", "repeated texts", "texts that repeat an earlier one of their side were left out"),
     )
 }
-"""By name, in the order in which they are applied."""
 
+# The only step with a number: ``words:120`` cuts at 120 words.
 WORDS = "words"
-"""The only step with a number: ``words:120`` cuts at 120 words."""
 
+# Stands in place of a step for texts of which the others left nothing.
 EMPTIED = "emptied"
-"""Stands in place of a step for texts of which the others left nothing."""
 
 ALLOWED = ", ".join(f"{name}:N" if name == WORDS else name for name in STEPS)
 

@@ -16,8 +16,8 @@ from typing import IO, Any
 
 from mauve_core.base.errors import InputError
 
+# Name of each compression by its suffix, in any case.
 PACKINGS = {".gz": "gzip", ".bz2": "bzip2", ".zst": "Zstandard"}
-"""Name of each compression by its suffix, in any case."""
 
 ZSTANDARD = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
 

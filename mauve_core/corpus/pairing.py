@@ -22,17 +22,17 @@ from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
 from mauve_core.numerics.resampling.units import connected, too_few
 
+# With fewer on a side, :func:`prompt_names` divides prompts.
 LEAST_PROMPTS = 10
-"""With fewer on a side, :func:`prompt_names` divides prompts."""
 
+# A file, and the field of it that texts were read from.
 Column = tuple[str, str]
-"""A file, and the field of it that texts were read from."""
 
+# What is equal where texts belong to one prompt; ``rows`` are those of one file.
 MatchedBy = Literal["prompts", "ids", "rows"]
-"""What is equal where texts belong to one prompt; ``rows`` are those of one file."""
 
+# Of several corpora the first of these that matches any is named.
 MATCHED: tuple[MatchedBy, ...] = get_args(MatchedBy)
-"""Of several corpora the first of these that matches any is named."""
 
 
 @dataclass(frozen=True)

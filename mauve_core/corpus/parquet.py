@@ -26,26 +26,26 @@ from mauve_core.corpus.parquet_pages import DICTIONARY_ENCODINGS, MOST_PAGES, Ch
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Decoded bytes that any file may have, and maximum decoded bytes per byte of file: degenerate texts repeat a lot.
 FREE, RATIO = 256 << 20, 1000
-"""Decoded bytes that any file may have, and maximum decoded bytes per byte of file: degenerate texts repeat a lot."""
 
+# Bytes of a footer that are always allowed; beyond them, the budget over 256, since a byte may expand 256-fold.
 FOOTER_FREE, FOOTER_SHARE = 1 << 16, 256
-"""Bytes of a footer that are always allowed; beyond them, the budget over 256, since a byte may expand 256-fold."""
 
 ROWS_AT_A_TIME = 1024
+# Maximum bytes of a batch whose pages can repeat a value at almost no cost.
 BATCH_BYTES = 64 << 20
-"""Maximum bytes of a batch whose pages can repeat a value at almost no cost."""
 
+# Maximum columns, nested ones included.
 COLUMNS = 1000
-"""Maximum columns, nested ones included."""
 
+# Maximum nesting of lists and structs.
 NESTING = 32
-"""Maximum nesting of lists and structs."""
 
 _MAGIC = b"PAR1"
 _ARROW_SCHEMA, _LEFT_ASIDE = b"ARROW:schema", b"ARROW_schema"
+# Logical types of bytes that can be read as dictionaries, from pages of these encodings:
 _SHARED = frozenset({"STRING", "NONE", "ENUM", "JSON", "BSON"})
-"""Logical types of bytes that can be read as dictionaries, from pages of these encodings:"""
 _SHARED_ENCODINGS = DICTIONARY_ENCODINGS | {0}
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 

@@ -12,28 +12,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
+# Bytes in which to look for a header; statistics of long texts require the larger ones.
 HEADER_WINDOWS = (1 << 10, 1 << 16, 1 << 20)
-"""Bytes in which to look for a header; statistics of long texts require the larger ones."""
 
+# Bytes that a chunk may exceed its end: some old writers omitted a part, so readers allow it.
 PADDING = 100
-"""Bytes that a chunk may exceed its end: some old writers omitted a part, so readers allow it."""
 
+# Maximum pages of one file; each costs some microseconds.
 MOST_PAGES = 200_000
-"""Maximum pages of one file; each costs some microseconds."""
 
+# PLAIN_DICTIONARY, RLE_DICTIONARY: values are indices into the dictionary page, so few bytes repeat a long one.
 DICTIONARY_ENCODINGS = frozenset({2, 8})
-"""PLAIN_DICTIONARY, RLE_DICTIONARY: values are indices into the dictionary page, so few bytes repeat a long one."""
 
+# DELTA_BYTE_ARRAY: a value is a prefix of the one before plus a suffix, so few bytes repeat a long one.
 PREFIX_ENCODING = 7
-"""DELTA_BYTE_ARRAY: a value is a prefix of the one before plus a suffix, so few bytes repeat a long one."""
 
 _I32, _BINARY, _STRUCT = 5, 8, 12
 _LISTS, _DOUBLE, _BYTE, _TRUTHS, _WHOLES = (9, 10), 7, 3, (1, 2), (4, 5, 6)
 _I64 = 6
 _DEPTH, _LAST_FIELD = 16, 2**15 - 1
 
+# Type and value of a struct's fields, by field number.
 _Fields = dict[int, tuple[int, Any]]
-"""Type and value of a struct's fields, by field number."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,8 @@ def measure_chunk(stream: IO[bytes], location: ChunkLocation, most_pages: int) -
     return Chunk(unpacked, seen, frozenset(encodings), max(repeated, default=0), pages)
 
 
+# Page types; for data pages, the header field that holds the number of values.
 _DICTIONARY_PAGE, _DATA_PAGES = 2, {0: 5, 3: 8}
-"""Page types; for data pages, the header field that holds the number of values."""
 
 
 def _pages(stream: IO[bytes], start: int, length: int) -> Iterator[tuple[int, int, int, int]]:

@@ -20,27 +20,27 @@ from mauve_core.corpus.metadata import plain
 
 INDEX = re.compile(r"-?[0-9]{1,9}")
 
+# Step to every entry of a list.
 EVERY = "*"
-"""Step to every entry of a list."""
 
+# Limits on listing the paths of a table: rows, levels, entries of an object, and paths in all.
 SAMPLED, DEEPEST, WIDEST, MOST = 100, 12, 100, 100
-"""Limits on listing the paths of a table: rows, levels, entries of an object, and paths in all."""
 
+# Keys of a message's speaker and content: OpenAI's, ShareGPT's.
 CHATS = (("role", "content"), ("from", "value"))
-"""Keys of a message's speaker and content: OpenAI's, ShareGPT's."""
 
 ASSISTANTS = frozenset({"assistant", "model", "gpt", "chatgpt", "bot"})
+# Names of the two speakers.
 USERS = frozenset({"user", "human"})
-"""Names of the two speakers."""
 
+# Step to the user's messages that a message of the assistant follows.
 ANSWERED = "answered"
-"""Step to the user's messages that a message of the assistant follows."""
 
+# Types of the parts of a message's content that hold text.
 TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
-"""Types of the parts of a message's content that hold text."""
 
+# Types of the parts that hold what a model wrote before its answer.
 REASONING_PARTS = frozenset({"thinking", "redacted_thinking", "reasoning", "reasoning_content"})
-"""Types of the parts that hold what a model wrote before its answer."""
 
 
 def at_path(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], path: str) -> list[Any] | None:

@@ -10,10 +10,9 @@ from mauve_core.corpus.text_properties import WORD
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# Words of one letter belong to phrases, and what follows an apostrophe to its word. English contractions that stand
+# apart from theirs, as in tokenized texts (*the city 's*), are no words.
 PATTERN = rf"(?u)\b(?!(?<=['’])(?:s|t|m|d|ll|re|ve)\b){WORD.pattern}"
-"""Words of one letter belong to phrases, and what follows an apostrophe to its word. English contractions that stand
-apart from theirs, as in tokenized texts (*the city 's*), are no words.
-"""
 
 LONGEST = 3
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mauve_core.base.formatting import as_percent, written
 
+# Decimals of two means that are written together.
 MOST_DECIMALS = 2
-"""Decimals of two means that are written together."""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from mauve_core.corpus.formats import read_file
 from mauve_core.corpus.rows import Rows
 from mauve_core.corpus.table import Part, Table
 
+# Characters that make a name a pattern, unless a file has just that name.
 WILD = re.compile(r"[*?[]")
-"""Characters that make a name a pattern, unless a file has just that name."""
 
 MOST_FILES = 10_000
 
@@ -80,8 +80,8 @@ class Located:
     absolute: Callable[[str], str]
 
 
+# A file, folder, pattern or data set that :func:`read_table` reads, or a file of features.
 FilePath = Annotated[str, Located(absolute)]
-"""A file, folder, pattern or data set that :func:`read_table` reads, or a file of features."""
 
 
 def files_of(pattern: Path) -> list[Path]:

@@ -9,11 +9,11 @@ from typing import Any
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 
+# Maximum number of fields in a file; more suggests misplaced data.
 FIELD_LIMIT = 1000
-"""Maximum number of fields in a file; more suggests misplaced data."""
 
+# Number of the line (or row, or file) from 1, and the values by field.
 Row = tuple[int, dict[str, Any]]
-"""Number of the line (or row, or file) from 1, and the values by field."""
 
 
 class Rows:

@@ -16,20 +16,20 @@ from mauve_core.base.errors import InputError, words_of
 from mauve_core.corpus import limits
 from mauve_core.corpus.packing import PACKINGS, damages, opened, packing_of
 
+# Maximum unpacking ratio above that many bytes: text has a ratio of about 10, a bomb of about 1,000.
 PACKED_RATIO, RATIO_FROM = 200, 64 * 1024**2
-"""Maximum unpacking ratio above that many bytes: text has a ratio of about 10, a bomb of about 1,000."""
 
 CHUNK = 1024**2
 BOM = "\ufeff"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
+# How packed files begin.
 PACKED = {
     b"\x1f\x8b": "a gzip file (.gz)",
     b"BZh": "a bzip2 file (.bz2)",
     b"(\xb5/\xfd": "a Zstandard file (.zst)",
     b"PK\x03\x04": "a ZIP archive",
 }
-"""How packed files begin."""
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from mauve_core.base.formatting import plural, verb
 from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
 from mauve_core.corpus.rows import Row
 
+# What a row is called in messages; that of other formats is a line.
 ROW_WORDS = {"parquet": "row", "dataset": "row", "json": "record", "inspect": "sample"}
-"""What a row is called in messages; that of other formats is a line."""
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 
@@ -25,8 +25,8 @@ class Part(NamedTuple):
     """One of several files that are read as one table."""
 
     name: str
+    # The number of its first row is 1 more than this.
     before: int
-    """The number of its first row is 1 more than this."""
 
 
 class Places(NamedTuple):

@@ -22,8 +22,8 @@ from mauve_core.corpus.reading import FilePath, is_pattern, read_table
 from mauve_core.corpus.streams import refusals
 from mauve_core.corpus.table import Table
 
+# Files that were read, by path and quoting.
 Tables = dict[tuple[str, Quoting | None], Table]
-"""Files that were read, by path and quoting."""
 
 
 @dataclass(frozen=True)

@@ -22,15 +22,16 @@ _WORD = r"\w+(?:['’]\w+)*"
 WORD = re.compile(_WORD)
 TOKEN = re.compile(_WORD + r"|[^\w\s]")
 
+# Words of an n-gram of distinct-n.
 NGRAM = 4
-"""Words of an n-gram of distinct-n."""
 
+# Characters that end a finished sentence, before closing quotes and brackets.
 ENDS = ".!?…。！？｡؟۔।"
-"""Characters that end a finished sentence, before closing quotes and brackets."""
 
 CLOSERS = "\"'”’»›)]}*_」』）"
 
 
+# By name, in display order.
 PROPERTIES = {
     each.name: each
     for each in (
@@ -104,7 +105,6 @@ PROPERTIES = {
         ),
     )
 }
-"""By name, in display order."""
 
 
 @cache

@@ -10,14 +10,14 @@ import re
 
 _SPECIAL = re.compile(r"<\|[a-z_]+\|>|</?s>|<(?:unk|pad|eos|bos|mask)>|\[(?:UNK|PAD|CLS|SEP|MASK)\]")
 _PIECES = re.compile(r"(?<=\S)[ĠĊ]|\bĠ(?=[A-Za-z])|▁")
+# What a tokenizer leaves in written words: spaces before commas and clitics, and the signs of WikiText and Penn.
 _SPACED = re.compile(
     r"(?<=\w) [,.;:!?](?!\S)|(?<=\w) (?:n't|'s|'re|'ve|'ll|'d|'m)\b|@[-,.]@|``|-[LR][RSC]B-|(?<=\w) ##\w"
 )
-"""What a tokenizer leaves in written words: spaces before commas and clitics, and the signs of WikiText and Penn."""
 
 _SPECIAL_RUN = re.compile(rf"(\s?)(?:{_SPECIAL.pattern})+(\s?)")
+# A hyphen, comma or point inside a word, as WikiText writes it.
 _JOINT = re.compile(r" ?(?<!@)@++([-,.])@++ ?")
-"""A hyphen, comma or point inside a word, as WikiText writes it."""
 
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 

@@ -21,12 +21,12 @@ from mauve_core.base.errors import InputError
 from mauve_core.decoding.contrastive import ContrastiveSearch
 from mauve_core.decoding.processors import PerplexityChase, SeededDraw
 
+# Maximum beams or candidates of one prompt. Each is a row of the batch with a cache of its own, and a batch of other
+# decoders has as many rows.
 MOST_ROWS = 128
-"""Maximum beams or candidates of one prompt. Each is a row of the batch with a cache of its own, and a batch of other
-decoders has as many rows."""
 
+# Characters shown of a decoder that does not exist.
 SHOWN = 40
-"""Characters shown of a decoder that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -269,6 +269,7 @@ def _adversarial(values: Values, writing: Writing) -> PerplexityChase:
 
 _OPEN_SHARE = "a share in (0, 1)"
 
+# Every decoder by its name.
 DECODERS: dict[str, DecoderKind] = {
     kind.name: kind
     for kind in (
@@ -333,4 +334,3 @@ DECODERS: dict[str, DecoderKind] = {
         ),
     )
 }
-"""Every decoder by its name."""

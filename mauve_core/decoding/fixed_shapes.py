@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from mauve_core.decoding.processors import FiniteLogits
     from mauve_core.encoders.models import LoadedModel
 
+# Prompts are padded to a multiple of this many tokens.
 WIDTH_STEP = 32
-"""Prompts are padded to a multiple of this many tokens."""
 
+# Steps between two looks of the host at the device.
 LOOK_EVERY = 16
-"""Steps between two looks of the host at the device."""
 
+# Steps before one is recorded: kernels are chosen and workspaces allocated in the first ones.
 WARM_UPS = 3
-"""Steps before one is recorded: kernels are chosen and workspaces allocated in the first ones."""
 
+# Maximum rows of a batch, whatever the memory.
 MOST_ROWS = 4096
-"""Maximum rows of a batch, whatever the memory."""
 
+# Share of the free memory that a batch is planned to take.
 MEMORY_SHARE = 0.8
-"""Share of the free memory that a batch is planned to take."""
 
+# Memory of a step for each token of the vocabulary and row: logits, sorted and summed in 64 bits, with indices.
 BYTES_PER_LOGIT = 64
-"""Memory of a step for each token of the vocabulary and row: logits, sorted and summed in 64 bits, with indices."""
 
+# Logits (rows, V) -> tokens (rows,).
 Choose = Callable[["torch.Tensor"], "torch.Tensor"]
-"""Logits (rows, V) -> tokens (rows,)."""
 
 
 def has_fixed_step(loaded: LoadedModel) -> bool:

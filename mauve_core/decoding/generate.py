@@ -47,19 +47,18 @@ if TYPE_CHECKING:
     from mauve_core.decoding.served import ServerOptions
 
 DEFAULT_BATCH_ROWS = 128
+# Most rows and padded tokens (prompt and continuation) of one batch; each beam or candidate is a row.
+#
+# With a fixed step on a CUDA device, the free memory decides instead.
 DEFAULT_BATCH_TOKENS = 128 * 256
-"""Most rows and padded tokens (prompt and continuation) of one batch; each beam or candidate is a row.
 
-With a fixed step on a CUDA device, the free memory decides instead.
-"""
-
+# How tokens are drawn (:class:`mauve_core.decoding.processors.SeededDraw`), for the manifest and as a part of what the
+# texts depend on. Manifests without it are of texts that were drawn by adding Gumbel noise to the logits: from the same
+# distributions, but with other random numbers.
 DRAW = "inverse"
-"""How tokens are drawn (:class:`mauve_core.decoding.processors.SeededDraw`), for the manifest and as a part of what
-the texts depend on. Manifests without it are of texts that were drawn by adding Gumbel noise to the logits: from the
-same distributions, but with other random numbers."""
 
+# What runs a model of this machine; transformers includes :mod:`mauve_core.decoding.fixed_shapes`.
 Engine = Literal["transformers", "vllm"]
-"""What runs a model of this machine; transformers includes :mod:`mauve_core.decoding.fixed_shapes`."""
 
 
 def generate_files(

@@ -23,8 +23,8 @@ from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import check_vocabulary
 from mauve_core.encoders.models import LoadedModel
 
+# Prompts at a time unless the settings say otherwise: training has left little memory.
 BATCH_ROWS = 32
-"""Prompts at a time unless the settings say otherwise: training has left little memory."""
 
 
 class SamplingCallback(TrainerCallback):  # type: ignore[misc]

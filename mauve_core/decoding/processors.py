@@ -13,11 +13,11 @@ from mauve_core.base.errors import InputError
 if TYPE_CHECKING:
     import torch
 
+# Bits of the random number of one draw.
 DRAW_BITS = 60
-"""Bits of the random number of one draw."""
 
+# Draws of a row whose random numbers are made at a time, unless the caller says how many there will be.
 DRAWN_AHEAD = 128
-"""Draws of a row whose random numbers are made at a time, unless the caller says how many there will be."""
 
 
 class FiniteLogits:

@@ -31,11 +31,11 @@ from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.servers.client import Server
 from mauve_core.encoders.servers.completions import read_completion
 
+# Seeds are sent as numbers up to this one, which every server takes.
 LARGEST_SEED = 2**31 - 1
-"""Seeds are sent as numbers up to this one, which every server takes."""
 
+# Of English, about; for the estimate alone.
 CHARACTERS_A_TOKEN = 4
-"""Of English, about; for the estimate alone."""
 
 DECODERS_OF_SERVERS = "greedy, ancestral, temperature, nucleus; top-k with --sampling-fields"
 

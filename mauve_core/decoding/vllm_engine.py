@@ -43,26 +43,27 @@ from mauve_core.encoders.opening import OpenModel, ends_of, language_model, open
 from mauve_core.encoders.text_ends import TextEnds
 from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
 
+# How tokens are drawn, for the manifest.
 DRAW = "vllm"
-"""How tokens are drawn, for the manifest."""
 
+# Precision of the weights, as in the other engine.
 DTYPE: Precision = "float32"
-"""Precision of the weights, as in the other engine."""
 
+# Texts that are asked for at a time, unless the settings name a number of rows.
 PART = 1000
-"""Texts that are asked for at a time, unless the settings name a number of rows."""
 
 DEVICE = "cuda:0"
 
+# vLLM keeps seeds as signed 64-bit integers, and takes -1 for none.
 LARGEST_SEED = 2**63 - 1
-"""vLLM keeps seeds as signed 64-bit integers, and takes -1 for none."""
 
+# vLLM keeps k in 32 bits; beyond the vocabulary, every k is the same.
 LARGEST_K = 2**31 - 1
-"""vLLM keeps k in 32 bits; beyond the vocabulary, every k is the same."""
 
+# vLLM raises smaller temperatures to the first of these without an error, and refuses larger ones than the second.
 TEMPERATURES = (0.01, 2.0)
-"""vLLM raises smaller temperatures to the first of these without an error, and refuses larger ones than the second."""
 
+# Sampling parameters with which vLLM draws from the model's own distribution.
 NEUTRAL = {
     "temperature": 1.0,
     "top_k": 0,
@@ -72,14 +73,13 @@ NEUTRAL = {
     "presence_penalty": 0.0,
     "frequency_penalty": 0.0,
 }
-"""Sampling parameters with which vLLM draws from the model's own distribution."""
 
+# What vLLM is told unless the user says otherwise: standard output is for results, and nothing is sent to anyone.
 ENVIRONMENT = {
     "VLLM_LOGGING_STREAM": "ext://sys.stderr",
     "VLLM_LOGGING_LEVEL": "WARNING",
     "VLLM_NO_USAGE_STATS": "1",
 }
-"""What vLLM is told unless the user says otherwise: standard output is for results, and nothing is sent to anyone."""
 
 DECODERS_OF_VLLM = "greedy, ancestral, temperature, top-k, nucleus"
 

@@ -60,6 +60,7 @@ from mauve_core.tasks.study import ADVERSARIAL, resolve_decoders
 from mauve_core.tasks.sweep import SweepTask
 
 MODEL = "smollm2-135m"
+# As for a study; the last one takes the perplexity of the human texts.
 DECODERS = (
     "greedy",
     "beam:b=4",
@@ -73,29 +74,29 @@ DECODERS = (
     "contrastive:alpha=0.6,k=5",
     ADVERSARIAL,
 )
-"""As for a study; the last one takes the perplexity of the human texts."""
 
 N = 512
 PROMPT_TOKENS = 35
 TEXT_TOKENS = 128
+# The run's notes: what is compared, and that no base model wrote the texts.
 NOTES = (
     f"Paragraphs of English Wikipedia against continuations of their first {PROMPT_TOKENS} tokens by "
     "SmolLM2-135M-Instruct, an instruction-tuned model of 135 million parameters."
 )
-"""The run's notes: what is compared, and that no base model wrote the texts."""
 SEED = 2021
 ENCODER = EncoderConfig(model=MODEL, max_tokens=160)
+# Encoder and scores of the demo study; 160 tokens, so that no text of 128 is cut when tokenized again.
 CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
-"""Encoder and scores of the demo study; 160 tokens, so that no text of 128 is cut when tokenized again."""
 
+# The demo's methods: other divergences in the run's own clusters, and other estimators.
 COMPARED = tuple(dict.fromkeys(method.spec for name in ("divergences", "estimators") for method in PRESETS[name]))
-"""The demo's methods: other divergences in the run's own clusters, and other estimators."""
 
+# Of the probes: the test of one split holds its level; more would tell the spread over texts, at two to four times the
+# cost.
 SPLITS = 1
-"""Of the probes: the test of one split holds its level; more would tell the spread over texts, at two to four times
-the cost.
-"""
 
+# What the run brings with it, by the name that it is attached under: tasks with their defaults, but that there are more
+# methods and encoders, and other measures over length.
 ANALYSES: dict[str, RunTask] = {
     MEASURES: MeasureTask(DEMO_RUN, model=MODEL),
     PROBES: ProbeTask(DEMO_RUN, tuple(item.spec for item in PAPER), splits=SPLITS),
@@ -107,9 +108,6 @@ ANALYSES: dict[str, RunTask] = {
     POSITIONS: PositionsTask(DEMO_RUN, (USUAL[1], USUAL[3])),
     LENGTHS: LengthsTask(DEMO_RUN, (32, 64, 128), ("frechet", "precision", "recall", "repetition", "distinct", "zipf")),
 }
-"""What the run brings with it, by the name that it is attached under: tasks with their defaults, but that there are
-more methods and encoders, and other measures over length.
-"""
 
 
 def build_demo(data: Path = DATA, *, progress: Progress = silent) -> Path:

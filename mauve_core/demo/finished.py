@@ -32,11 +32,11 @@ from mauve_core.store.placing import locked, partial_folder, put, replace_run
 FINISHED = "run.zip"
 _LEFT_OUT = re.compile(r"(texts|features)-.*|ratings\..*|derived/(basis|words)-.*")
 
+# For another process that stores one: on a busy machine, the pictures of its items take minutes.
 PATIENCE_S = 600.0
-"""For another process that stores one: on a busy machine, the pictures of its items take minutes."""
 
+# The corpora of a run, and its features if they are there, by source.
 Sides = tuple[Mapping[str, Corpus], Mapping[str, NDArray[np.floating]] | None]
-"""The corpora of a run, and its features if they are there, by source."""
 
 
 def pack(run: Run, path: Path) -> None:

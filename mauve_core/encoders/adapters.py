@@ -23,32 +23,33 @@ from mauve_core.encoders.model_files import FindFile, damaged, read_object, tens
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS, PICKLED = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
 
+# Settings that PEFT gets as they are.
 _USED = ("lora_alpha", "alpha_pattern", "use_rslora", "use_dora", "fan_in_fan_out")
-"""Settings that PEFT gets as they are."""
 
+# Settings with which the tensors must agree.
 _RANKS = ("r", "rank_pattern")
-"""Settings with which the tensors must agree."""
 
+# Settings that say how the adapter was trained, or which modules it has, as its tensors do.
 _WITHOUT_EFFECT = {
     *("peft_type", "peft_version", "task_type", "auto_mapping", "base_model_name_or_path", "revision"),
     *("inference_mode", "lora_dropout", "runtime_config", "megatron_core", "qalora_group_size", "ensure_weight_tying"),
     *("target_modules", "exclude_modules", "layers_to_transform", "layers_pattern", "modules_to_save", "bias"),
     *("init_lora_weights", "eva_config"),
 }
-"""Settings that say how the adapter was trained, or which modules it has, as its tensors do."""
 
+# Beginnings of training that leave the weights of the base as they are.
 _PLAIN_STARTS = (True, False, "gaussian", "orthogonal", "eva", None)
-"""Beginnings of training that leave the weights of the base as they are."""
 
+# How PEFT's names of tensors begin.
 _PREFIX = "base_model.model."
-"""How PEFT's names of tensors begin."""
 
+# Names of heads on top of a bare model.
 _HEADS = ("lm_head", "embed_out", "cls", "score", "classifier", "qa_outputs")
-"""Names of heads on top of a bare model."""
 
+# Part of the names of weights that PEFT saves beside those that it adds to them, such as resized embeddings.
 _BASE = ".base_layer."
-"""Part of the names of weights that PEFT saves beside those that it adds to them, such as resized embeddings."""
 
+# Ends of the names of an adapter's tensors, in the file and in PEFT's modules.
 _PARTS = {
     ".lora_A.weight": ".lora_A.default.weight",
     ".lora_B.weight": ".lora_B.default.weight",
@@ -56,7 +57,6 @@ _PARTS = {
     ".lora_embedding_B": ".lora_embedding_B.default",
     ".lora_magnitude_vector": ".lora_magnitude_vector.default.weight",
 }
-"""Ends of the names of an adapter's tensors, in the file and in PEFT's modules."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 
+# (t,) token ids of one text.
 TokenIds = NDArray[np.int32]
-"""(t,) token ids of one text."""
 
 
 def plan_batches(lengths: NDArray[np.int32], batch_tokens: int) -> list[NDArray[np.int64]]:

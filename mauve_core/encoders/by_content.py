@@ -34,20 +34,20 @@ from mauve_core.encoders.precision import checked_precision
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized
 
+# Part of every key; raise it when the same settings give other numbers.
 FORMAT = 1
-"""Part of every key; raise it when the same settings give other numbers."""
 
+# Threads that prepare items while the model runs.
 READERS = 4
-"""Threads that prepare items while the model runs."""
 
+# Batches prepared ahead of the one that runs.
 AHEAD = 3
-"""Batches prepared ahead of the one that runs."""
 
+# Settings of text encoders; any other value would have no effect on other items.
 _MEANT = {"layer": -1, "with_prompt": False, "max_tokens": EncoderConfig.max_tokens}
-"""Settings of text encoders; any other value would have no effect on other items."""
 
+# An item as the model takes it.
 Prepared = TypeVar("Prepared")
-"""An item as the model takes it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +94,8 @@ class ContentEncoder(ABC, Generic[Prepared]):
     """
 
     kind: ClassVar[str]
+    # Further settings that have one value.
     fixed: ClassVar[Mapping[str, object]] = {}
-    """Further settings that have one value."""
 
     def __init__(self, config: EncoderConfig, device: str = "auto") -> None:
         for name, allowed in {**_MEANT, **self.fixed}.items():

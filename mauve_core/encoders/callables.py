@@ -24,8 +24,8 @@ class HasEncode(Protocol):
     def encode(self, texts: list[str], /) -> Any: ...
 
 
+# A function from n texts to an (n, d) array, or an object with such a method ``encode``.
 EncoderObject = Callable[[list[str]], Any] | HasEncode
-"""A function from n texts to an (n, d) array, or an object with such a method ``encode``."""
 
 
 def is_encoder_object(encoder: object) -> TypeGuard[EncoderObject]:

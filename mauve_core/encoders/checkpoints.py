@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+# Inception v3 with the two ways of resizing images; see :mod:`mauve_core.encoders.vision.inception`.
 INCEPTION_FID, INCEPTION_CLEAN = "inception-fid", "inception-clean"
-"""Inception v3 with the two ways of resizing images; see :mod:`mauve_core.encoders.vision.inception`."""
 
 INCEPTION = (INCEPTION_FID, INCEPTION_CLEAN)
 
+# Pixels of an input image.
 SIDE = 299
-"""Pixels of an input image."""
 
 FILE = "weights-inception-2015-12-05-6726825d.pth"
 URL = f"https://github.com/toshas/torch-fidelity/releases/download/v0.2.0/{FILE}"

@@ -22,11 +22,11 @@ ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
 
 _NAME = re.compile(r"auto|(?:cpu|cuda|mps)(?::[0-9]{1,3})?")
 
+# What the drivers of NVIDIA's and AMD's GPUs, and of either under Windows' Linux, put there.
 DRIVER_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
-"""What the drivers of NVIDIA's and AMD's GPUs, and of either under Windows' Linux, put there."""
 
+# Environment variables with the GPUs that a process may use, as torch counts them; the first that is set counts.
 VISIBLE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
-"""Environment variables with the GPUs that a process may use, as torch counts them; the first that is set counts."""
 
 
 def first_gpu() -> str | None:

@@ -46,21 +46,21 @@ if TYPE_CHECKING:
 
 AddRows = Callable[[NDArray[np.int64], NDArray[np.float32], str], None]
 
+# Stage name for progress. It counts tokens, whose pace is steadier than that of texts sorted by length.
 STAGE = "Encoding tokens"
-"""Stage name for progress. It counts tokens, whose pace is steadier than that of texts sorted by length."""
 
+# Default tokens per batch, padding included. A CPU gains nothing from larger batches. A CUDA device needs many rows to
+# be busy; a batch too large for its memory is halved.
 BATCH_TOKENS = {"cpu": 1024, "cuda": 32768}
-"""Default tokens per batch, padding included. A CPU gains nothing from larger batches. A CUDA device needs many rows
-to be busy; a batch too large for its memory is halved."""
 
+# For small inputs, batches shrink so that each worker gets several, down to the smallest size worth its cost.
 SMALLEST_BATCH, BATCHES_A_WORKER = {"cpu": 256, "cuda": 4096}, 4
-"""For small inputs, batches shrink so that each worker gets several, down to the smallest size worth its cost."""
 
+# Share of a batch too large for a device's memory above which later batches there are taken for too large, too.
 NEARLY = 0.75
-"""Share of a batch too large for a device's memory above which later batches there are taken for too large, too."""
 
+# Maximum workers on a CPU, each with the memory of a batch; with more cores, workers use several.
 MOST_LANES = 16
-"""Maximum workers on a CPU, each with the memory of a batch; with more cores, workers use several."""
 
 
 def encode(

@@ -23,8 +23,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.encoders.feature_tables import SUFFIXES, matrix_of, names_table, read_features
 from mauve_core.numerics.feature_space.stacked import Stacked, require_columns, require_usable
 
+# An (n, d) array of numbers, a data frame of numbers, a column of vectors, or the path of a file that holds one.
 FeaturesOrPath = ArrayLike | str | os.PathLike[str] | Any
-"""An (n, d) array of numbers, a data frame of numbers, a column of vectors, or the path of a file that holds one."""
 
 
 def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:

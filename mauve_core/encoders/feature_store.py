@@ -34,8 +34,8 @@ ARRAYS = ("features", "lengths", "cut")
 META = "meta.json"
 INCOMING = "incoming"
 
+# Errors of opening the files of what is no entry, rather than of a disk that refuses.
 _NO_ENTRY = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""Errors of opening the files of what is no entry, rather than of a disk that refuses."""
 
 
 class DamagedEntryWarning(UserWarning):

@@ -18,8 +18,8 @@ from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.extras import require
 from mauve_core.base.files import require_plain_file
 
+# Kinds of files that this module reads.
 SUFFIXES = (".npz", ".safetensors", ".parquet")
-"""Kinds of files that this module reads."""
 
 
 def matrix_of(values: Any, what: str) -> NDArray[np.floating]:

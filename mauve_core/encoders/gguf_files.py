@@ -32,25 +32,25 @@ from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeight
 from mauve_core.encoders.older_transformers import correct_special_tokens, is_older
 from mauve_core.encoders.quiet import quiet_libraries, tensors_reported
 
+# Stage name for progress; counts tensors.
 STAGE = "Converting the GGUF file"
-"""Stage name for progress; counts tensors."""
 
+# Part of a converted checkpoint's name; raise it when the conversion changes.
 CONVERSION_FORMAT = 1
-"""Part of a converted checkpoint's name; raise it when the conversion changes."""
 
+# Name of a GGUF file in a folder that holds nothing else, since files beside it do not belong to it.
 ALONE = "model.gguf"
-"""Name of a GGUF file in a folder that holds nothing else, since files beside it do not belong to it."""
 
 MOST_FIELDS, MOST_TENSORS, MOST_DIMENSIONS = 100_000, 1_000_000, 8
+# Maximum strings in one list; a vocabulary has a few hundred thousand.
 MOST_STRINGS = 10_000_000
-"""Maximum strings in one list; a vocabulary has a few hundred thousand."""
 
+# Maximum weights per byte; the coarsest quantization takes more than one bit each.
 NUMBERS_A_BYTE = 8
-"""Maximum weights per byte; the coarsest quantization takes more than one bit each."""
 
 _STRING, _LIST = 8, 9
+# GGUF's scalar types as struct codes.
 _SCALARS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
-"""GGUF's scalar types as struct codes."""
 
 
 def converted(identity: ModelIdentity, progress: Progress = silent) -> Path:

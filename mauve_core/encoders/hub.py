@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.encoders.quiet import quiet_libraries
 
+# Maximum time to find the commit of a name, address lookup included.
 HUB_TIMEOUT_S = 5.0
-"""Maximum time to find the commit of a name, address lookup included."""
 
+# Configurations; a repository of the hub has one of them.
 MODEL, ADAPTER = "config.json", "adapter_config.json"
-"""Configurations; a repository of the hub has one of them."""
 
 _CLIENTS = {"httpx", "httpx2", "httpcore", "httpcore2", "requests"}
 

@@ -14,8 +14,8 @@ from mauve_core.encoders.hub import HUB_TIMEOUT_S
 from mauve_core.encoders.model_files import VOCABULARIES, WEIGHTS_IN_ORDER, shards
 from mauve_core.encoders.quiet import quiet_libraries
 
+# Settings and vocabularies; weights are fetched by name, code never.
 SMALL = ("*.json", "*.txt", "*.model", "*.codes", "*.tiktoken", "*.jinja")
-"""Settings and vocabularies; weights are fetched by name, code never."""
 
 ELSEWHERE = ("onnx/*", "openvino/*", "coreml/*", "original/*", "tf/*", "flax/*")
 

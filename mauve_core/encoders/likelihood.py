@@ -25,14 +25,14 @@ from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
 if TYPE_CHECKING:
     import torch
 
+# Stage name for progress; counts tokens.
 STAGE = "Reading texts with the model"
-"""Stage name for progress; counts tokens."""
 
+# Padded tokens per batch; each has a float for every word of the vocabulary.
 BATCH_TOKENS = 2048
-"""Padded tokens per batch; each has a float for every word of the vocabulary."""
 
+# Logits (t, V) float32 and the next tokens (t,) -> anything with t rows.
 Reduce = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
-"""Logits (t, V) float32 and the next tokens (t,) -> anything with t rows."""
 
 
 @dataclass(frozen=True)

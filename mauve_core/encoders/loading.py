@@ -33,29 +33,29 @@ from mauve_core.encoders.model_files import (
 from mauve_core.encoders.older_transformers import attend_with_own_scales, check_settings, skeleton
 from mauve_core.encoders.weight_types import whole_number_tensors
 
+# Maximum modules of a model; one of 61 layers with 256 experts each has about 100,000.
 MOST_MODULES = 200_000
-"""Maximum modules of a model; one of 61 layers with 256 experts each has about 100,000."""
 
+# Numbers that a model may have beyond twice those on disk: tied embeddings count twice while it is built, a pooler may
+# be missing, and buffers such as masks are not weights.
 SPARE_NUMBERS = 50_000_000
-"""Numbers that a model may have beyond twice those on disk: tied embeddings count twice while it is built, a pooler
-may be missing, and buffers such as masks are not weights."""
 
+# Layers that a configuration may always declare; an error then names the missing weights.
 ALWAYS_FINE = 100
-"""Layers that a configuration may always declare; an error then names the missing weights."""
 
+# Vocabularies that transformers reads instead of a tokenizer's own files.
 CONVERTED = ("tekken.json", "tokenizer.model*", "tiktoken.model")
-"""Vocabularies that transformers reads instead of a tokenizer's own files."""
 
+# Maximum of that by which replacements make a text longer; models replace a character by three or so.
 MOST_GROWTH = 1000
-"""Maximum of that by which replacements make a text longer; models replace a character by three or so."""
 
 SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
 
+# Ends of the names of weights in files, whatever the model calls them; older files also hold masks named bias.
 NAMED_WEIGHTS = (".weight", ".gamma", ".beta")
-"""Ends of the names of weights in files, whatever the model calls them; older files also hold masks named bias."""
 
+# Name suffix in GPT-2 checkpoints from before 2023: the constant that the attention mask inserts.
 MASK = ".masked_bias"
-"""Name suffix in GPT-2 checkpoints from before 2023: the constant that the attention mask inserts."""
 
 SAFE = {"trust_remote_code": False, "local_files_only": True}
 

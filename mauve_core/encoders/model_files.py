@@ -20,17 +20,17 @@ from mauve_core.base.files import require_plain_file
 
 CONFIG, MODULES = "config.json", "modules.json"
 
+# Maximum bytes of a JSON settings file; models have kilobytes, an index of shards a few megabytes.
 MOST_JSON_BYTES = 32 * 2**20
-"""Maximum bytes of a JSON settings file; models have kilobytes, an index of shards a few megabytes."""
 
+# Maximum bytes of a vocabulary; large ones have 40 MB.
 MOST_TOKENIZER_BYTES = 256 * 2**20
-"""Maximum bytes of a vocabulary; large ones have 40 MB."""
 
+# Most tensors of one file; the largest models have some ten thousand in all.
 MOST_TENSORS = 100_000
-"""Most tensors of one file; the largest models have some ten thousand in all."""
 
+# Maximum layers, experts, labels or the like in a configuration; models have up to a few hundred.
 MOST_OF_A_KIND = 10_000
-"""Maximum layers, experts, labels or the like in a configuration; models have up to a few hundred."""
 
 SETTINGS = (
     "config.json",
@@ -44,19 +44,19 @@ SETTINGS = (
 VOCABULARIES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.codes", "*.tiktoken", "tekken.json")
 WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 
+# What transformers looks for; the first match counts.
 WEIGHTS_IN_ORDER = (
     "model.safetensors",
     "model.safetensors.index.json",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-"""What transformers looks for; the first match counts."""
 
 _COUNTS = re.compile(r"(?:^|_)(?:layers?|blocks?|block_count|depths?|stages?|experts?|labels|attention_types)\Z")
 
 
+# From a file name in a model's folder to its path; None if missing.
 FindFile = Callable[[str], Path | None]
-"""From a file name in a model's folder to its path; None if missing."""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from typing import Any
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.encoders.model_files import damaged
 
+# The settings of rotary embeddings in the configurations that transformers 5 saves; before, they had several names.
 ROTARY = "rope_parameters"
-"""The settings of rotary embeddings in the configurations that transformers 5 saves; before, they had several names."""
 
 
 def is_older() -> bool:

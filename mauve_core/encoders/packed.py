@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+# 2 sqrt(2 / pi), the slope of GPT-2's activation.
 SQRT_8_PI = 1.5957691216057308
-"""2 sqrt(2 / pi), the slope of GPT-2's activation."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,17 +16,17 @@ from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.devices import resolve_devices
 from mauve_core.numerics.device.products import Products
 
+# Compute capability from which NVIDIA's devices have bfloat16 and TF32 in hardware.
 TENSOR_CORES = (8, 0)
-"""Compute capability from which NVIDIA's devices have bfloat16 and TF32 in hardware."""
 
 
+# Norm of a feature's difference from float32 over the feature's norm, the median over texts: measured on an NVIDIA H200
+# with random weights in the shape of GPT-2 large (benchmarks/results/device.md).
 ERRORS: Mapping[str, float] = {"tf32": 8.2e-4, "float16": 1.9e-3, "bfloat16": 1.5e-2}
-"""Norm of a feature's difference from float32 over the feature's norm, the median over texts: measured on an NVIDIA
-H200 with random weights in the shape of GPT-2 large (benchmarks/results/device.md)."""
 
+# Change of MAUVE over its standard deviation over k-means seeds, the larger of two candidates of the demo study, with
+# the default encoder (benchmarks/results/encoding_precision.md).
 MAUVE_CHANGES: Mapping[str, float] = {"tf32": 0.21, "bfloat16": 0.24}
-"""Change of MAUVE over its standard deviation over k-means seeds, the larger of two candidates of the demo study, with
-the default encoder (benchmarks/results/encoding_precision.md)."""
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from mauve_core.base.errors import InputError
 from mauve_core.encoders.feature_store import FeatureStore, Part
 from mauve_core.encoders.tokenizing import Tokenized
 
+# Interval between saved parts, and thus the maximum loss when the process is killed.
 PART_SECONDS = 1.0
-"""Interval between saved parts, and thus the maximum loss when the process is killed."""
 
+# On a slow disk, parts are less frequent: saving takes at most about this share of the time.
 PART_SHARE = 0.02
-"""On a slow disk, parts are less frequent: saving takes at most about this share of the time."""
 
 
 class Rows:

@@ -30,6 +30,7 @@ from mauve_core.encoders.model_files import (
 )
 from mauve_core.encoders.pooling import TokenPooling
 
+# sentence-transformers' kinds of pooling, in the order in which its older files join them.
 POOLINGS: Mapping[str, TokenPooling] = {
     "cls": "first",
     "max": "max",
@@ -38,7 +39,6 @@ POOLINGS: Mapping[str, TokenPooling] = {
     "weightedmean": "weighted-mean",
     "lasttoken": "last",
 }
-"""sentence-transformers' kinds of pooling, in the order in which its older files join them."""
 
 _OLDER = {
     "pooling_mode_cls_token": "cls",
@@ -49,15 +49,15 @@ _OLDER = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 
+# Activations of a dense layer, all from torch.nn and without settings.
 ACTIVATIONS = ("Identity", "Tanh", "ReLU", "GELU", "SiLU", "Sigmoid")
-"""Activations of a dense layer, all from torch.nn and without settings."""
 
 _TEXT_SETTINGS = tuple(
     f"sentence_{name}_config.json"
     for name in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
+# Arguments of models and tokenizers that change no vector; the encoder's settings decide the precision.
 _HARMLESS = ("trust_remote_code", "padding_side", "use_fast", "torch_dtype", "dtype", "add_pooling_layer")
-"""Arguments of models and tokenizers that change no vector; the encoder's settings decide the precision."""
 
 StepKind = Literal["dense", "layer-norm", "unit-length"]
 

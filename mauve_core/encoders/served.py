@@ -25,19 +25,19 @@ from mauve_core.encoders.servers.client import RefusedRequestError, Server
 from mauve_core.encoders.servers.embeddings import PATH, Encoding, read_embeddings, request
 from mauve_core.encoders.tokenizing import WORD_STAGE, Tokenized, refuse_texts
 
+# Part of every key; raise it when texts are cut or sent in another way.
 FORMAT = 1
-"""Part of every key; raise it when texts are cut or sent in another way."""
 
 DEVICE = "server"
 
+# Most texts and bytes of one request; a longer text is sent alone.
 BATCH_TEXTS, BATCH_BYTES = 64, 2**17
-"""Most texts and bytes of one request; a longer text is sent alone."""
 
+# Most requests on their way at a time.
 PARALLEL = 4
-"""Most requests on their way at a time."""
 
+# Settings that only the server decides; anything else would have no effect.
 _MEANT = {"pooling": ("auto",), "layer": (-1,), "dtype": ("float32",), "revision": (None,)}
-"""Settings that only the server decides; anything else would have no effect."""
 
 
 def key_settings(identity: ModelIdentity, config: EncoderConfig) -> list[str | int]:

@@ -19,6 +19,8 @@ GENERATION = "generation_config.json"
 END = "eos_token_id"
 IDS = (END, "bos_token_id", "pad_token_id")
 
+# Values with which a setting changes nothing; any other one is off if it is 0, false, empty or null, except that 0 may
+# be a token's id.
 NEUTRAL = {
     "temperature": 1.0,
     "top_k": 50,
@@ -36,9 +38,8 @@ NEUTRAL = {
     "assistant_lookbehind": 10,
     "target_lookbehind": 10,
 }
-"""Values with which a setting changes nothing; any other one is off if it is 0, false, empty or null, except that 0
-may be a token's id."""
 
+# Settings that nobody misses: how long a text may become is always declared, and the others affect only speed.
 NO_MATTER = frozenset(
     {
         *IDS,
@@ -48,7 +49,6 @@ NO_MATTER = frozenset(
         *("compile_config", "disable_compile", "continuous_batching_config"),
     }
 )
-"""Settings that nobody misses: how long a text may become is always declared, and the others affect only speed."""
 
 MOST_NAMED = 6
 

@@ -29,8 +29,8 @@ from mauve_core.encoders.features import Features
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.tokenizing import NoFeaturesError
 
+# Settings of every encoder, and those that word vectors and servers lack.
 OF_ANY, OF_NETWORKS = frozenset({"max_tokens", "with_prompt"}), frozenset({"pooling", "layer", "dtype", "revision"})
-"""Settings of every encoder, and those that word vectors and servers lack."""
 
 
 def _settings(model: str) -> frozenset[str]:

@@ -21,20 +21,20 @@ from mauve_core.encoders.loading import is_of_library
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.opening import OpenModel
 
+# Stage name for progress; counts texts.
 STAGE = "Tokenizing texts"
-"""Stage name for progress; counts texts."""
 
+# The same of encoders whose tokens are words.
 WORD_STAGE = "Encoding words"
-"""The same of encoders whose tokens are words."""
 
+# Texts tokenized between two reports of progress.
 CHUNK = 512
-"""Texts tokenized between two reports of progress."""
 
+# Kinds of devices whose weights are read while texts are tokenized. A CPU has no time to spare for both.
 BESIDE = ("cuda",)
-"""Kinds of devices whose weights are read while texts are tokenized. A CPU has no time to spare for both."""
 
+# Name of the thread that tokenizes while weights are read.
 THREAD = "tokenizing"
-"""Name of the thread that tokenizes while weights are read."""
 
 
 class NoFeaturesError(InputError):

@@ -23,20 +23,20 @@ from mauve_core.base.files import require_plain_file
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.streams import refusals
 
+# Stage name for progress; counts bytes of the file on disk.
 STAGE = "Reading word vectors"
-"""Stage name for progress; counts bytes of the file on disk."""
 
+# Maximum bytes of a line; a longer one is not a vector.
 LINE_LIMIT = 1 << 20
-"""Maximum bytes of a line; a longer one is not a vector."""
 
+# Lines between two reports of progress.
 REPORT = 4096
-"""Lines between two reports of progress."""
 
+# Maximum dimension of a vector.
 MOST_NUMBERS = 10_000
-"""Maximum dimension of a vector."""
 
+# Maximum numbers in all chosen vectors: 4 GiB.
 MOST_CELLS = 2**30
-"""Maximum numbers in all chosen vectors: 4 GiB."""
 
 _BOM = b"\xef\xbb\xbf"
 _HEADER = re.compile(rb"([0-9]{1,18}) ([0-9]{1,18})")

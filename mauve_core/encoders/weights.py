@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+# Rotary embeddings whose frequencies depend on the longest sequence of the batch.
 LENGTH_DEPENDENT_POSITIONS = frozenset({"dynamic", "longrope"})
-"""Rotary embeddings whose frequencies depend on the longest sequence of the batch."""
 
+# transformers' names of the activations that are implemented here.
 ACTIVATIONS = {
     "gelu_new": "gelu-tanh",
     "gelu_pytorch_tanh": "gelu-tanh",
@@ -27,7 +28,6 @@ ACTIVATIONS = {
     "swish": "silu",
     "relu": "relu",
 }
-"""transformers' names of the activations that are implemented here."""
 
 Norm = Callable[["Tensor"], "Tensor"]
 Arrays = dict[str, "Tensor"]

@@ -21,14 +21,14 @@ from mauve_core.encoders.features import Features, kept_features
 from mauve_core.encoders.glove import WordTable, words_of
 from mauve_core.encoders.tokenizing import CHUNK, WORD_STAGE, Tokenized
 
+# Part of every key; raise it when splitting or averaging of words changes.
 FORMAT = 1
-"""Part of every key; raise it when splitting or averaging of words changes."""
 
+# Averages always use the CPU.
 DEVICE = "cpu"
-"""Averages always use the CPU."""
 
+# Allowed settings of language models; anything else would have no effect.
 _MEANT = {"pooling": ("auto", "mean"), "layer": (-1,), "dtype": ("float32",), "revision": (None,)}
-"""Allowed settings of language models; anything else would have no effect."""
 
 
 def key_settings(identity: ModelIdentity, config: EncoderConfig) -> list[str | int | bool]:

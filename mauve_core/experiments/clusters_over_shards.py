@@ -29,8 +29,8 @@ from mauve_core.store import Run
 
 ATTACHMENT = "shards-clusters"
 
+# Random texts of a cluster and side that a run keeps, of those that propose phrases.
 MOST_READ = 20
-"""Random texts of a cluster and side that a run keeps, of those that propose phrases."""
 
 MOST_PHRASES = 5
 

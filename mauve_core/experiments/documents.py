@@ -17,6 +17,7 @@ from mauve_core.experiments.sweeps import estimators, sweep
 from mauve_core.experiments.text_measures import over_lengths, over_neighbours, stored
 from mauve_core.store import Run
 
+# Each returns None if the run has no such document, and raises StorageError or InputError if it is damaged.
 DOCUMENTS: dict[str, Callable[[Run], object]] = {
     stored.ATTACHMENT: stored.stored_measurements,
     over_lengths.ATTACHMENT: over_lengths.stored_lengths,
@@ -31,7 +32,6 @@ DOCUMENTS: dict[str, Callable[[Run], object]] = {
     **{sweep.attachment_name(over): partial(sweep.stored_sweep, over=over) for over in AXES},
     **{sweep.attachment_name(over): partial(estimators.stored_estimator_sweep, over=over) for over in ESTIMATOR_AXES},
 }
-"""Each returns None if the run has no such document, and raises StorageError or InputError if it is damaged."""
 
 
 def check_documents(run: Run) -> None:

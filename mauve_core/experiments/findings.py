@@ -28,8 +28,8 @@ from mauve_core.store import Run
 Page = Literal["decoders", "probes", "encoders"]
 SCORE = "mauve"
 
+# Measures that are reported in place of a score; the first that contradicts MAUVE is named.
 MEASURES_BY_INTEREST = ("perplexity", "zipf", "distinct", "diversity", "self-bleu", "repetition", "precision")
-"""Measures that are reported in place of a score; the first that contradicts MAUVE is named."""
 
 
 @dataclass(frozen=True)

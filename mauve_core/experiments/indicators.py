@@ -26,11 +26,11 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES
 from mauve_core.store import Run
 
+# What standard deviations are over.
 TEXTS, GENERATIONS = "texts", "generations"
-"""What standard deviations are over."""
 
+# A run -> standard deviations by score and candidate.
 SdsOverTexts = Callable[[Run], Mapping[str, Mapping[str, float]]]
-"""A run -> standard deviations by score and candidate."""
 
 
 def run_indicators(run: Run, sds: SdsOverTexts = score_sds_over_texts) -> tuple[dict[str, Indicator], tuple[str, ...]]:

@@ -16,11 +16,11 @@ from mauve_core.figures.theme import SIGNED_SCALE, as_label, base_layout, ink, s
 from mauve_core.scoring.result import Comparison
 
 _PARTS = ("smoothing", "divergence", "summary", "scale", "expectation", "correction")
+# Methods that the answer names; the others are counted.
 _NAMED = 3
-"""Methods that the answer names; the others are counted."""
 
+# Candidates from which on a correlation of rankings says more than which of two is first.
 LEAST_CORRELATED = 3
-"""Candidates from which on a correlation of rankings says more than which of two is first."""
 
 _CELL_HEIGHT, _LOW_CELL_HEIGHT, _MANY = 34, 24, 12
 

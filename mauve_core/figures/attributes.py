@@ -33,6 +33,7 @@ from mauve_core.figures.theme import (
 )
 from mauve_core.scoring.spread import SeedSpread
 
+# Display names of the scores.
 TITLES = {
     "accuracy": "accuracy",
     "baseline": "most frequent value",
@@ -41,17 +42,16 @@ TITLES = {
     "purity": "purity",
     "r2": "R²",
 }
-"""Display names of the scores."""
 
+# Title and description of each figure.
 PARTS = {
     "accuracy": ("Guessed from the cluster", "accuracy (dashed: always the most frequent value)"),
     "agreement": ("Agreement", "AMI of clusters and values (dotted: V-measure)"),
     "explained": ("Explained", "R² of numbers (dotted: clusters do not help)"),
 }
-"""Title and description of each figure."""
 
+# Number of columns that a figure shows by default.
 MOST_LINES = 5
-"""Number of columns that a figure shows by default."""
 
 HEIGHT = 340
 

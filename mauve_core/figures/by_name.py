@@ -47,8 +47,8 @@ class View:
     weight: float = 0.5
 
 
+# Candidate, partition, seed and weight where none is given.
 USUAL = (None, "pairwise", None, 0.5)
-"""Candidate, partition, seed and weight where none is given."""
 
 
 def figure(
@@ -168,6 +168,7 @@ def _map(comparison: Comparison, view: View) -> go.Figure:
     return sampled_map(map_points(comparison, shown, view.candidate, view.weight))[0]
 
 
+# Maps a name to its drawing function.
 FIGURES: dict[str, Callable[[Comparison, View], go.Figure]] = {
     "leaderboard": _leaderboard,
     "differences": _differences,
@@ -177,4 +178,3 @@ FIGURES: dict[str, Callable[[Comparison, View], go.Figure]] = {
     "misses": _ledger(MISSES),
     "map": _map,
 }
-"""Maps a name to its drawing function."""

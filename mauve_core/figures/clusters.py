@@ -33,11 +33,11 @@ from mauve_core.figures.theme import (
 )
 
 HEIGHT = 370
+# Label every cluster up to this number, then every second, third, ...; hovers name all.
 MOST_TICKS = 60
-"""Label every cluster up to this number, then every second, third, ...; hovers name all."""
 
+# Of a bar, as a share of its column.
 _COST_WIDTH = 0.8
-"""Of a bar, as a share of its column."""
 
 HOVERED = ["cluster", "human", "p", "model", "q"]
 
@@ -139,17 +139,17 @@ def _round_step(least: float) -> float:
 
 
 _LIST_ROW, _LIST_HEAD, _LIST_AXIS = 46, MODE_BAR + LEGEND_ROW, 44
+# Most ticks of the list's axis beside 0, and half the width of a tick's label.
 _LIST_TICKS, _HALF_TICK = 4, 14
-"""Most ticks of the list's axis beside 0, and half the width of a tick's label."""
+# Of a row's height, from its middle; the name stands above.
 _BAR_TOP, _BAR_HEIGHT = -0.02, 0.2
-"""Of a row's height, from its middle; the name stands above."""
 _NAME_AT = -0.24
+# Share of the list's width for the longest bar; costs stand to the right of it.
 _BARS_WIDTH = 0.6
-"""Share of the list's width for the longest bar; costs stand to the right of it."""
 
 
+# Opacity of the bar of all texts behind that of the texts found.
 _GHOST = 0.3
-"""Opacity of the bar of all texts behind that of the texts found."""
 
 
 def _side_bars(

@@ -28,21 +28,21 @@ from mauve_core.figures.theme import MODE_BAR, SIGNED_SCALE, as_label, base_layo
 from mauve_core.scoring.result import Comparison, Difference
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, standings
 
+# A difference of this size or more has the full color, unless there are larger ones.
 LEAST_SPAN = 0.05
-"""A difference of this size or more has the full color, unless there are larger ones."""
 
+# Maximum number of candidates whose cells have numbers; with more, the marks stay.
 MOST_NUMBERED = 16
-"""Maximum number of candidates whose cells have numbers; with more, the marks stay."""
 
+# Maximum number of candidates whose names fit above the columns without turning.
 _UPRIGHT = 4
-"""Maximum number of candidates whose names fit above the columns without turning."""
 
 _CELL, _LOW_CELL, _MANY = 38, 28, 6
+# Width of a letter above the columns, in pixels, and the angle of names there, in degrees.
 _LETTER, _TURN = 6.6, 40
-"""Width of a letter above the columns, in pixels, and the angle of names there, in degrees."""
 
+# Place of a dot in its cell: near the right edge, above the middle.
 _RIGHT, _UP = 0.5, 0.3
-"""Place of a dot in its cell: near the right edge, above the middle."""
 
 
 class Tested(Protocol):

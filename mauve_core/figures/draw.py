@@ -22,14 +22,14 @@ from plotly.subplots import make_subplots
 
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, translucent
 
+# Whether an unknown property or a disallowed value raises ValueError.
 CHECKED = True
-"""Whether an unknown property or a disallowed value raises ValueError."""
 
+# Maximum share of a figure's width or height between its panels.
 MOST_BETWEEN = 0.8
-"""Maximum share of a figure's width or height between its panels."""
 
+# Properties of a trace that looks the same whether or not a point is selected.
 UNFADED = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
-"""Properties of a trace that looks the same whether or not a point is selected."""
 
 _CLEAR, _CHOSEN = "rgba(0,0,0,0)", translucent(NEUTRAL_COLOUR, 0.35)
 

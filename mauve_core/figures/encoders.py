@@ -18,8 +18,8 @@ from mauve_core.figures.agreement import correlation_grid
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, rank_label
 
+# Largest numbers of pairs of encoders that are named, and of pairs of candidates for each; the others are counted.
 _NAMED, _EXAMPLES = 4, 2
-"""Largest numbers of pairs of encoders that are named, and of pairs of candidates for each; the others are counted."""
 
 _GIVEN = "features given"
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+# Plotly's font size where a figure names none.
 FONT_PX = 12
-"""Plotly's font size where a figure names none."""
 
 _PIXELS = frozenset({"size", "height", "ax", "ay", "xshift", "yshift", "standoff", "ticklen", "sizemin"})
 _MARGINS = frozenset({"l", "r", "t", "b", "pad"})
+# Elements whose ``width`` is in pixels; that of a bar is in units of its axis.
 _STROKES = frozenset({"line", "error_x", "error_y"})
-"""Elements whose ``width`` is in pixels; that of a bar is in units of its axis."""
 
 
 def enlarged(figure: go.Figure, factor: float) -> go.Figure:

@@ -22,12 +22,12 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.line_ends import End
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, as_label, candidate_styles, short_name, translucent
 
+# Display names of the parameters.
 TITLES: dict[EstimatorAxis, str] = {
     "neighbors": "Neighbors",
     "components": "Components",
     "bandwidth": "Bandwidth",
 }
-"""Display names of the parameters."""
 
 X_TITLES: dict[EstimatorAxis, str] = {
     "neighbors": "nearest neighbors",
@@ -35,14 +35,14 @@ X_TITLES: dict[EstimatorAxis, str] = {
     "bandwidth": "bandwidth, times the chosen one",
 }
 
+# Every point is a MAUVE.
 SCORE = titled(SCORES[0])
-"""Every point is a MAUVE."""
 
 ABOUT_BANDS = "Band: ± one standard deviation over texts, for which the estimator is fitted again."
 ABOUT_SPREADS = "Value ± standard deviation over texts; over seeds / over texts for an estimator that draws."
 
+# Pixels of a single panel, of one of several, and between two.
 HEIGHT, _ROW_HEIGHT, _BETWEEN = 360, 240, 40
-"""Pixels of a single panel, of one of several, and between two."""
 
 
 def about_default(sweep: EstimatorSweep) -> str:

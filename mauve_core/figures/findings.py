@@ -23,8 +23,8 @@ from mauve_core.figures.theme import (
     short_name,
 )
 
+# Of a row's label.
 MOST_LETTERS = 44
-"""Of a row's label."""
 
 _ROW, _MARGIN = 30, {"l": 8, "r": 118, "t": MODE_BAR, "b": 44}
 

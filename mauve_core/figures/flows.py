@@ -20,25 +20,25 @@ from mauve_core.experiments.robustness import Flow
 from mauve_core.figures import draw
 from mauve_core.figures.theme import ACTIVE_COLOUR, NEUTRAL_COLOUR, as_label, base_layout, translucent
 
+# Maximum number of clusters in the matrix; the rest are counted.
 SHOWN_CLUSTERS = 14
-"""Maximum number of clusters in the matrix; the rest are counted."""
 
+# Maximum number of flows in the chart; the rest are counted and listed in the table.
 SHOWN_FLOWS = 15
-"""Maximum number of flows in the chart; the rest are counted and listed in the table."""
 
+# Maximum number of clusters in the sensitivity bars.
 SHOWN_BARS = 60
-"""Maximum number of clusters in the sensitivity bars."""
 
 FLOW_SCALE = ((0.0, "#dcd5f7"), (1.0, "#43309a"))
+# Share of the largest count above which white has more contrast than black.
 _DARK_FROM = 0.59
-"""Share of the largest count above which white has more contrast than black."""
 
+# Characters in a line of a cluster's name beside its row.
 LABEL_WIDTH = 26
-"""Characters in a line of a cluster's name beside its row."""
 
 _CELL = 30
+# Height of the names above the columns, which stand upright.
 _COLUMN_NAMES = 190
-"""Height of the names above the columns, which stand upright."""
 _BAND_HEIGHT, _BAR_HEIGHT = 27, 300
 
 

@@ -40,32 +40,32 @@ from mauve_core.scoring.result import Comparison
 
 WEIGHT_STEP = 0.01
 _TAIL = 10.0 ** np.arange(-6, -2)
+# Ascending weights of P at which curves are drawn: every slider step, denser near both ends.
 DRAWN_WEIGHTS: NDArray[np.float64] = np.concatenate([_TAIL, np.arange(1, 100) * WEIGHT_STEP, 1 - _TAIL[::-1]])
-"""Ascending weights of P at which curves are drawn: every slider step, denser near both ends."""
 
+# Up to this many candidates, all have bands.
 MOST_BANDS = 4
-"""Up to this many candidates, all have bands."""
 
+# Clusters that a hover names for each error.
 MOST_LEADING = 2
-"""Clusters that a hover names for each error."""
 
 X_TITLE = "exp(−c · KL(Q|R))<br>← type I: the model writes what humans don't"
 Y_TITLE = "exp(−c · KL(P|R))<br>← type II: humans write what the model misses"
 _TITLE_FONT = 12
+# Columns with the names of leading clusters.
 _LEADING = "type_1_in", "type_2_in"
-"""Columns with the names of leading clusters."""
+# Fields of a trace that hold them.
 _TEXTS = "text", "hovertext"
-"""Fields of a trace that hold them."""
 HOVERED = ["weight", "type_1", "type_1_sd", "type_2", "type_2_sd"]
+# Line widths: few candidates, many candidates, and the selected one among many.
 _WIDE, _THIN, _RAISED = 2, 1.5, 3.5
-"""Line widths: few candidates, many candidates, and the selected one among many."""
 _MARK, _SMALL_MARK = 13, 9
+# Range of both axes.
 _LOW, _HIGH = -0.02, 1.03
-"""Range of both axes."""
+# Room above the plot, and for the x axis' labels, in pixels.
 _ABOVE, _BELOW = 10, 58
-"""Room above the plot, and for the x axis' labels, in pixels."""
+# Names point to their curves at this x: nearer to 1, where all curves drop, the heights say less.
 _NAMED_AT = 0.98
-"""Names point to their curves at this x: nearer to 1, where all curves drop, the heights say less."""
 
 _Part = dict[str, NDArray[Any]]
 

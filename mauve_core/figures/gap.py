@@ -26,12 +26,12 @@ from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, NEUTRAL_COLOUR, PAN
 from mauve_core.numerics.divergences.greedy import BEST
 from mauve_core.scoring.spread import Estimate
 
+# Characters in a line of a cluster's name beside its bar.
 LABEL_WIDTH = 34
-"""Characters in a line of a cluster's name beside its bar."""
 
 NOW, THEN = "now", "then"
+# The top margin holds the buttons, which would otherwise take clicks on the first row.
 _ROW_HEIGHT, _HEAD, _FOOT = 32, MODE_BAR, 52
-"""The top margin holds the buttons, which would otherwise take clicks on the first row."""
 
 _WHAT_IF_HEIGHT, _STEPS_HEIGHT = MODE_BAR + 170, 380
 

@@ -30,19 +30,19 @@ from mauve_core.figures.theme import (
 from mauve_core.judgments import Correlation, Indicator, Player, Ranking
 from mauve_core.scoring.tables import rank_label
 
+# With fewer candidates even a perfect correlation arises by chance in more than one case in a hundred.
 FEW = 6
-"""With fewer candidates even a perfect correlation arises by chance in more than one case in a hundred."""
 
+# Number of candidates in the study of JMLR 2023.
 IN_THE_PAPERS = 8
-"""Number of candidates in the study of JMLR 2023."""
 
+# Short names of the questions.
 TITLES = {"interesting": "Interesting", "sensible": "Sensible", "human-like": "Human-like"}
-"""Short names of the questions."""
 
 NOT_PLACED = "not placed"
 _ROW_HEIGHT, _HEAD = 34, MODE_BAR + 78
+# Half-width of the axis in score points if no score is finite.
 _EMPTY_HALF_WIDTH = 50.0
-"""Half-width of the axis in score points if no score is finite."""
 
 
 def ranking_frame(ranking: Ranking) -> pd.DataFrame:

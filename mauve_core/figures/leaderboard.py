@@ -46,11 +46,11 @@ from mauve_core.scoring.tables import (
     standings,
 )
 
+# Height of a candidate's row in pixels, and the least beside another figure.
 _ROW_HEIGHT, _LOW_ROW = 34, 20
-"""Height of a candidate's row in pixels, and the least beside another figure."""
 
+# Margins beside the divergence curves.
 _BESIDE = {"l": 8, "r": 8, "t": 10, "b": 58}
-"""Margins beside the divergence curves."""
 
 
 def titled(score: str) -> str:

@@ -20,8 +20,8 @@ from mauve_core.figures.measures import value_label
 from mauve_core.figures.over_axis import PanelAxis, panels_over, record_of, texts_in_words
 
 _MOST_TICKS = 8
+# From this ratio of the largest to the smallest length on, the axis is logarithmic.
 _WIDE = 4
-"""From this ratio of the largest to the smallest length on, the axis is logarithmic."""
 
 
 def lengths_frame(table: LengthTable) -> pd.DataFrame:

@@ -27,20 +27,20 @@ from mauve_core.figures.theme import (
     short_name,
 )
 
+# Lines that are named at their ends.
 MOST = 12
-"""Lines that are named at their ends."""
 
+# The least distance of two names, in pixels.
 ROW = 15
-"""The least distance of two names, in pixels."""
 
+# Room for a name's marker, and for wider letters than those of the app, in pixels.
 _GLYPH, _BEYOND = 18, 24
-"""Room for a name's marker, and for wider letters than those of the app, in pixels."""
+# Room for the lowest axis, in pixels.
 _BELOW = 48
-"""Room for the lowest axis, in pixels."""
+# Entries beside each other in a narrow window, and pixels between the panels and the legend.
 _LEGEND_COLUMNS, _LEGEND_GAP = 4, 60
-"""Entries beside each other in a narrow window, and pixels between the panels and the legend."""
+# Room beside the first and the last place and above and below all values, as a share of the axis.
 _PAD = 0.04
-"""Room beside the first and the last place and above and below all values, as a share of the axis."""
 
 
 class End(NamedTuple):

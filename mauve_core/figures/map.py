@@ -33,12 +33,12 @@ from mauve_core.figures.theme import (
     diverging_scale,
 )
 
+# Letters of all excerpts of a map.
 MOST_LETTERS = 300_000
-"""Letters of all excerpts of a map."""
+# Letters of a text's excerpt: at most, and at least, else the map has none.
 EXCERPT, _LEAST_EXCERPT = 280, 40
-"""Letters of a text's excerpt: at most, and at least, else the map has none."""
+# Legend names per row on a narrow page.
 _LEGEND_COLUMNS = 2
-"""Legend names per row on a narrow page."""
 Colouring = Literal["source", "cluster", "log_ratio", "cost"]
 COLOURINGS: dict[Colouring, str] = {
     "log_ratio": "Log ratio",
@@ -47,15 +47,16 @@ COLOURINGS: dict[Colouring, str] = {
     "cost": "Cost",
 }
 
+# Colors by their places from 0 to 1.
 _Scale = list[tuple[float, str]]
-"""Colors by their places from 0 to 1."""
 
+# Point opacity: outside the chosen cluster, with no chosen cluster, and inside the chosen cluster.
 _FAINT, _PLAIN, _RAISED = 0.12, 0.65, 0.95
-"""Point opacity: outside the chosen cluster, with no chosen cluster, and inside the chosen cluster."""
+# Number of parts into which each source is cut; sources take turns in drawing order.
 _TURNS = 3
-"""Number of parts into which each source is cut; sources take turns in drawing order."""
+# Colors of clusters, repeated cyclically; the last is for texts without a cluster.
 _CLUSTER_COLOURS = (*CATEGORICAL, NEUTRAL_COLOUR)
-"""Colors of clusters, repeated cyclically; the last is for texts without a cluster."""
+# Position of a color scale.
 _BAR = {
     "orientation": "h",
     "thickness": 10,
@@ -66,11 +67,10 @@ _BAR = {
     "yanchor": "bottom",
     "outlinewidth": 0,
 }
-"""Position of a color scale."""
+# Letters of a line of a hover.
 _HOVER_LINE = 60
-"""Letters of a line of a hover."""
+# Log ratios beyond 16 to 1 share the end of the color scale, so that small ones stay distinguishable.
 _RATIO_LIMIT = 4.0
-"""Log ratios beyond 16 to 1 share the end of the color scale, so that small ones stay distinguishable."""
 
 
 def excerpt_length(drawn: int) -> int:

@@ -12,8 +12,8 @@ from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style, candidate_styles
 
 MOST_POINTS = 25_000
+# The limit without WebGL, where each point is an SVG element.
 PLAIN_POINTS = 4_000
-"""The limit without WebGL, where each point is an SVG element."""
 
 
 @dataclass(frozen=True)

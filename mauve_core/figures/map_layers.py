@@ -15,13 +15,13 @@ from mauve_core.figures.map_names import WIDTH, placed_names
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label
 from mauve_core.numerics.statistics.density import region_probabilities
 
+# Of the map, and of what stands above its points, in pixels.
 HEIGHT, _ABOVE = 500, 90
-"""Of the map, and of what stands above its points, in pixels."""
 DENSITY_BINS = 80
+# Shares of a side's texts that the lines of its density enclose, evenly spaced.
 REGIONS = (0.25, 0.5, 0.75)
-"""Shares of a side's texts that the lines of its density enclose, evenly spaced."""
+# Places of the density's grid along each axis.
 _GRID = 64
-"""Places of the density's grid along each axis."""
 
 
 def density(xy: NDArray[np.float32]) -> Trace:

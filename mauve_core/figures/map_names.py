@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from mauve_core.figures.theme import LEGEND_FONT, LETTER, as_label
 
 MOST_NAMES = 25
+# Pixels for which names are placed: the map's width in a window of 1,280 pixels; a wider one has more room.
 WIDTH = 560
-"""Pixels for which names are placed: the map's width in a window of 1,280 pixels; a wider one has more room."""
 
+# Letters of a line of a name, at most.
 _LINE = 20
-"""Letters of a line of a name, at most."""
 _ROW = 14
+# Names have more wide letters than the names of decoders.
 _LETTER = 1.1 * LETTER
-"""Names have more wide letters than the names of decoders."""
+# Pixels between two names, across and along: points are seen there.
 _APART = 14, 6
-"""Pixels between two names, across and along: points are seen there."""
+# Heights of a name by which it may be moved up or down from the middle.
 _SHIFTS = (0.0, -0.6, 0.6, -1.2, 1.2)
-"""Heights of a name by which it may be moved up or down from the middle."""
 
 
 def placed_names(

@@ -36,15 +36,15 @@ from mauve_core.figures.theme import (
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import TITLES
 
+# Panels per row.
 COLUMNS = 4
-"""Panels per row."""
 
+# A panel with a larger ratio of values has a logarithmic axis.
 LOG_RATIO = 100.0
-"""A panel with a larger ratio of values has a logarithmic axis."""
 
 NO_HUMAN = "no T(P)"
+# Pixels per candidate in a panel, between two rows of panels, and below all panels.
 _ROW_HEIGHT, _BETWEEN, _BELOW = 24, 80, 28
-"""Pixels per candidate in a panel, between two rows of panels, and below all panels."""
 
 
 def measures_frame(measurements: Measurements, order: Sequence[str]) -> pd.DataFrame:

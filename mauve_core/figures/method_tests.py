@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from mauve_core.base.formatting import significant, written
 from mauve_core.experiments.methods import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS, Method, MethodScore, MethodTable
 
+# Corrected p-values up to this level get a star.
 LEVEL = 0.05
-"""Corrected p-values up to this level get a star."""
 
+# Bound on the rounding error of a p-value times the number of tests.
 _ROUNDING = 1e-12
-"""Bound on the rounding error of a p-value times the number of tests."""
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ from mauve_core.figures.theme import (
 )
 from mauve_core.scoring.result import Comparison
 
+# Up to this many methods, columns show names; beyond it, their numbers in the table.
 NAMED = 7
-"""Up to this many methods, columns show names; beyond it, their numbers in the table."""
 
 _JOINED: dict[Joined, str] = {
     "": "",

@@ -13,8 +13,8 @@ from functools import cache
 import plotly.io as pio
 
 OWN_TYPE = "plotly_mimetype"
+# Plotly's choice for notebooks that are not run by ipykernel.
 WITH_HTML = "plotly_mimetype+notebook"
-"""Plotly's choice for notebooks that are not run by ipykernel."""
 
 
 @cache

@@ -22,11 +22,11 @@ from mauve_core.figures.sweeps import own_values, sweep_figure
 from mauve_core.store import Run
 from mauve_core.store.folder import MADE_BY
 
+# The score of figures that show one.
 SCORE = "mauve"
-"""The score of figures that show one."""
 
+# The distance of the figure of probes, as on the page.
 PROBED_BY = "jensen-shannon"
-"""The distance of the figure of probes, as on the page."""
 
 _Draw = Callable[[Any, Run], go.Figure]
 
@@ -69,6 +69,7 @@ def _attributes(part: str, table: Any, run: Run) -> go.Figure:
     return attributes.part_figure(part, table, lines)
 
 
+# Maps a name to what it draws, by its name among the run's stored results, and to its drawing function.
 RUN_FIGURES: dict[str, tuple[str, _Draw]] = {
     "measures": ("measures", lambda table, run: panels_figure(table, _order(run), words=run.comparison.words)),
     "lengths": ("lengths", lambda table, run: lengths_figure(table, _order(run), run.comparison.words)),
@@ -90,4 +91,3 @@ RUN_FIGURES: dict[str, tuple[str, _Draw]] = {
         for axis in ESTIMATOR_AXES
     },
 }
-"""Maps a name to what it draws, by its name among the run's stored results, and to its drawing function."""

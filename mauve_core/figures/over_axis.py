@@ -29,13 +29,13 @@ from mauve_core.figures.theme import (
     translucent,
 )
 
+# Pixels of a panel, and between two panels.
 _ROW_HEIGHT, _BETWEEN = 200, 36
-"""Pixels of a panel, and between two panels."""
 
 _OPACITY, _HUMAN_OPACITY = 0.08, 0.25
 
+# Candidate -> places on the axis with their rows, ascending.
 Lines = Mapping[str, Sequence[tuple[int, Row]]]
-"""Candidate -> places on the axis with their rows, ascending."""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from mauve_core.experiments.encoders.positions import EncoderPositions, Position
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.scoring.tables import mean_and_spread
 
+# Columns of :func:`position_rows`.
 HEADER = ("encoder", "untouched", "beginning shuffled", "end shuffled", "reads mostly the end")
-"""Columns of :func:`position_rows`."""
 
 
 def positions_in_words(table: PositionTable) -> str:

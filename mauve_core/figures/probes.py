@@ -40,13 +40,13 @@ from mauve_core.scoring.spread import SeedSpread
 
 Setting = Literal["dose", "words", "rate", "times"]
 
+# Settings that can grow along an axis, with axis titles; the value 0 is the control.
 SETTINGS: dict[Setting, str] = {
     "dose": "share of the texts",
     "words": "share of the words, marks or matches",
     "rate": "share of the letters",
     "times": "times",
 }
-"""Settings that can grow along an axis, with axis titles; the value 0 is the control."""
 
 ABOUT_LEADERBOARD = (
     "MAUVE here compares halves, in half as many clusters, so no value is one of the leaderboard, which has all texts."
@@ -54,8 +54,8 @@ ABOUT_LEADERBOARD = (
 
 COLUMNS = 3
 _ROW_HEIGHT, _PANEL_MARGIN = 22, 74
+# Pixels of a single panel of doses, of one of several, and between two.
 _DOSE_HEIGHT, _DOSE_ROW, _DOSES_BETWEEN = 260, 200, 60
-"""Pixels of a single panel of doses, of one of several, and between two."""
 _LOOKS = {"control": "circle-open", "perturbation": "circle", "source": "diamond-open"}
 _BAND, _FLOOR = translucent(NEUTRAL_COLOUR, 0.28), {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
 

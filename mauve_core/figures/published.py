@@ -18,11 +18,11 @@ from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout, candidate_style, translucent
 
+# Marks between the recomputed and the published number, so that the outcome does not rely on color.
 MARKS = {"reproduced": "=", "rounding": "≈", "undecided": "?", "different": "≠"}
-"""Marks between the recomputed and the published number, so that the outcome does not rely on color."""
 
+# Color of neither side, because a correlation belongs to no text.
 OURS_COLOUR = candidate_style(4).colour
-"""Color of neither side, because a correlation belongs to no text."""
 
 _COPIED = (
     *("paper", "domain", "reference", "measure", "n", "statistic"),

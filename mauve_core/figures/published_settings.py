@@ -20,22 +20,22 @@ from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout, candidate_style
 
+# Decoder families; the index sets color and marker.
 FAMILIES = ("sampling", "nucleus", "top-k", "greedy")
-"""Decoder families; the index sets color and marker."""
 
+# Gaps with a larger ratio, none of them near 0, get a logarithmic axis.
 LOG_RATIO = 100.0
-"""Gaps with a larger ratio, none of them near 0, get a logarithmic axis."""
 
+# An error bar longer than this share of the axis leaves no room for a label beside its point.
 BAR_SHOWN = 0.006
-"""An error bar longer than this share of the axis leaves no room for a label beside its point."""
 
+# Offset of a label's center from its point, in shares of width and height; labels are about 0.12 by 0.04.
 _SIDES = {
     "top center": (0.0, 0.05),
     "bottom center": (0.0, -0.05),
     "middle right": (0.09, 0.0),
     "middle left": (-0.09, 0.0),
 }
-"""Offset of a label's center from its point, in shares of width and height; labels are about 0.12 by 0.04."""
 
 
 def plane_frame(settings: pd.DataFrame, reference: str, *, ranks: bool = False) -> pd.DataFrame:

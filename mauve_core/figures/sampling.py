@@ -26,8 +26,8 @@ from mauve_core.numerics.resampling.sampling_texts import TextAdvice
 HEIGHT = 380
 ERROR, LOSS, TOTAL = "resampling", "partition, at most", "sum"
 _Sizes = NDArray[np.int64]
+# Share of the mean at which a band ends if it would reach 0 or below, which a logarithmic axis lacks.
 _FLOOR = 0.25
-"""Share of the mean at which a band ends if it would reach 0 or below, which a logarithmic axis lacks."""
 
 
 def texts_frame(advice: TextAdvice) -> pd.DataFrame:

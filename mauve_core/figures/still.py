@@ -15,8 +15,8 @@ import pandas as pd
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_styles, short_name
 
 WIDTH, HEIGHT = 640, 430
+# Side of the unit square and its origin.
 _SIDE, _LEFT, _TOP = 360, 64, 16
-"""Side of the unit square and its origin."""
 
 _DASHES = {
     "solid": "",
@@ -28,8 +28,8 @@ _DASHES = {
 }
 _TICKS = (0, 0.25, 0.5, 0.75, 1)
 _LINE_HEIGHT = 18
+# Number of names that fit in the legend.
 _MOST_NAMED = 22
-"""Number of names that fit in the legend."""
 
 
 def frontier_svg(points: pd.DataFrame, order: Sequence[str], banded: Sequence[str]) -> str:

@@ -31,6 +31,7 @@ from mauve_core.figures.theme import (
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.spread import SeedSpread
 
+# Display names of the settings.
 TITLES: dict[Over, str] = {
     "length": "Text length",
     "n": "Number of texts",
@@ -38,7 +39,6 @@ TITLES: dict[Over, str] = {
     "scale": "Scaling constant c",
     "decoder": "Decoder parameter",
 }
-"""Display names of the settings."""
 
 X_TITLES: dict[Over, str] = {
     "length": "maximum tokens per text",

@@ -19,38 +19,38 @@ from typing import Any, NamedTuple
 import numpy as np
 
 HUMAN_COLOUR = "#3a7fc4"
+# Color of a run's first candidate, and of the model side where several candidates share it.
 MODEL_COLOUR = "#d9730d"
-"""Color of a run's first candidate, and of the model side where several candidates share it."""
+# Color of axes, guides and anything that belongs to neither side.
 NEUTRAL_COLOUR = "#808792"
-"""Color of axes, guides and anything that belongs to neither side."""
+# Color of what a reader chose, where it belongs to neither side.
 ACTIVE_COLOUR = "#8a63d2"
-"""Color of what a reader chose, where it belongs to neither side."""
 
 NAME_LENGTH = 25
+# Letters kept at the end of a cut name, because names of one family differ there.
 _NAME_END = 11
-"""Letters kept at the end of a cut name, because names of one family differ there."""
 
+# Height of Plotly's buttons, which cover a figure's upper right corner while the mouse is over it; place text that must
+# stay readable below.
 MODE_BAR = 28
-"""Height of Plotly's buttons, which cover a figure's upper right corner while the mouse is over it; place text that
-must stay readable below."""
 
+# Margins of adjacent panels with titles.
 PANELS_MARGIN = {"l": 8, "r": 8, "t": MODE_BAR + 36, "b": 8}
-"""Margins of adjacent panels with titles."""
 
+# Height of a legend line.
 LEGEND_ROW = 19
-"""Height of a legend line."""
 
+# Font size of a legend and of names in a figure, and mean letter width, in pixels.
 LEGEND_FONT, LETTER = 11, 5.4
-"""Font size of a legend and of names in a figure, and mean letter width, in pixels."""
 
+# Height of figures beside each other that are seen without scrolling.
 SIDE_BY_SIDE = 324
-"""Height of figures beside each other that are seen without scrolling."""
 
+# From -1 (brown) to 1 (violet); the ends differ in lightness and hue, so color-blind readers can tell them apart.
 SIGNED_SCALE = ((0.0, "#8a5a1f"), (0.5, "#c9ccd1"), (1.0, "#5b45b0"))
-"""From -1 (brown) to 1 (violet); the ends differ in lightness and hue, so color-blind readers can tell them apart."""
 
+# At this luminance black and white have the same contrast, 4.6.
 _MIDDLE = 0.05 * (21**0.5 - 1)
-"""At this luminance black and white have the same contrast, 4.6."""
 
 
 class Style(NamedTuple):
@@ -80,6 +80,7 @@ _HUES = (
     _Hue("#b36679", ("#9a5063", "#b36679", "#cb7c8e")),
 )
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+# A letter for every marker of candidates, for words about a figure.
 GLYPHS = {
     "circle": "●",
     "square": "■",
@@ -93,12 +94,11 @@ GLYPHS = {
     "hexagram": "✶",
     "hexagon": "⬢",
 }
-"""A letter for every marker of candidates, for words about a figure."""
 
 CATEGORICAL = tuple(hue.alone for hue in _HUES)
 
+# Candidates of one hue; a larger family takes several hues.
 MOST_SHADES = len(_HUES[0].shades)
-"""Candidates of one hue; a larger family takes several hues."""
 
 _PARAMETERS = re.compile(r":.*|[\s_=@-]+[a-z]{0,5}=?\d[\d.,]*$", re.IGNORECASE | re.DOTALL)
 

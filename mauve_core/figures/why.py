@@ -17,8 +17,8 @@ from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout
 
 _ROW_HEIGHT = 34
+# Comparison, with its marker and offset from the property's row.
 _ROWS = (("sides", "circle", -0.16), ("rest", "diamond", 0.16))
-"""Comparison, with its marker and offset from the property's row."""
 
 
 def phrases_frame(phrases: Sequence[Phrase]) -> pd.DataFrame:

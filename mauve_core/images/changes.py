@@ -16,14 +16,14 @@ from PIL import Image, ImageFilter
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.perturbations.perturbation import Values
 
+# What an occluded part shows.
 MIDDLE_GRAY = (128, 128, 128)
-"""What an occluded part shows."""
 
+# Pixels whose colors are changed at once.
 BLOCK = 2**20
-"""Pixels whose colors are changed at once."""
 
+# Pixels of a side that libjpeg writes at most.
 _WIDEST_JPEG = 65_500
-"""Pixels of a side that libjpeg writes at most."""
 
 
 def jpeg(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:  # noqa: ARG001

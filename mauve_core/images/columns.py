@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from datasets import Dataset
 
+# First rows of a table, which decide whether a column holds images.
 LOOKED_AT = 16
-"""First rows of a table, which decide whether a column holds images."""
 
+# Rows of images that are read together, and how many such batches are in memory: threads ask a little out of order.
 AT_ONCE, KEPT = 8, 6
-"""Rows of images that are read together, and how many such batches are in memory: threads ask a little out of order."""
 
+# Parts of a struct that holds an image.
 BYTES, PATH = "bytes", "path"
-"""Parts of a struct that holds an image."""
 
 
 class Columns(Protocol):

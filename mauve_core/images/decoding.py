@@ -22,20 +22,20 @@ from mauve_core.base.errors import InputError, words_of
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff")
 
+# Of a file.
 MOST_BYTES = 200_000_000
-"""Of a file."""
 
+# Of an image: 0.3 GB in memory while it is read.
 MOST_PIXELS = 100_000_000
-"""Of an image: 0.3 GB in memory while it is read."""
 
+# Pixels of a side, from which an encoder can see anything.
 LEAST_SIDE = 8
-"""Pixels of a side, from which an encoder can see anything."""
 
+# Of the longer side to the shorter one; an encoder would see a strip as one line.
 MOST_RATIO = 50
-"""Of the longer side to the shorter one; an encoder would see a strip as one line."""
 
+# What a transparent image is laid on, as browsers do.
 _BACKGROUND = (255, 255, 255)
-"""What a transparent image is laid on, as browsers do."""
 
 _MAGIC: tuple[tuple[bytes, int, str], ...] = (
     (b"\x89PNG", 0, "PNG"),
@@ -57,19 +57,19 @@ _MAGIC: tuple[tuple[bytes, int, str], ...] = (
     (b"PK\3\4", 0, "zip archive"),
 )
 _NO_IMAGES = ("PDF", "zip archive")
+# Place of the byte with the bits a color.
 _PNG_DEPTH = 24
-"""Place of the byte with the bits a color."""
 
 _DEEPEST = 2**16 - 1
+# Orientations of EXIF in which an image is not upright.
 _TURNS = range(2, 9)
-"""Orientations of EXIF in which an image is not upright."""
 
 _READ = ("PNG", "JPEG", "WebP", "GIF", "TIFF")
 _ALLOWED = "PNG, JPEG, WebP, GIF or TIFF"
 
 
+# Why an image is left out; what was wrong with each one is in its own words.
 Refusal = Literal["empty", "of another kind", "damaged", "too large", "too small", "unreadable", "of unusual colors"]
-"""Why an image is left out; what was wrong with each one is in its own words."""
 
 
 class ImageRefusedError(InputError):

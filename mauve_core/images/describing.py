@@ -9,23 +9,23 @@ from __future__ import annotations
 import colorsys
 from collections.abc import Iterator, Mapping, Sequence
 
+# Brightness below and above which an image is called so.
 DARK, BRIGHT = 0.3, 0.7
-"""Brightness below and above which an image is called so."""
 
+# Contrast.
 FLAT, STARK = 0.08, 0.3
-"""Contrast."""
 
+# Saturation.
 GRAY, PALE, VIVID = 0.03, 0.2, 0.6
-"""Saturation."""
 
+# Sharpness.
 BLURRED, SHARP = 0.015, 0.15
-"""Sharpness."""
 
+# Ratio of sides from which an image is wide or tall.
 WIDE = 1.2
-"""Ratio of sides from which an image is wide or tall."""
 
+# Names of equal parts of the color wheel, the first around red.
 HUES = ("red", "orange", "yellow", "green", "green", "cyan", "blue", "blue", "purple", "pink")
-"""Names of equal parts of the color wheel, the first around red."""
 
 
 def description(properties: Mapping[str, float], levels: Sequence[str], color: tuple[float, float, float]) -> str:

@@ -18,8 +18,8 @@ from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision
 from mauve_core.images.originals import alteration_of, original
 from mauve_core.images.tables import place_of
 
+# Numbers of prepared images in a batch, by kind of device.
 BATCH_NUMBERS = {"cpu": 16 * 3 * 224 * 224, "cuda": 256 * 3 * 224 * 224}
-"""Numbers of prepared images in a batch, by kind of device."""
 
 
 class ImageEncoder(ContentEncoder[NDArray[np.float32]]):

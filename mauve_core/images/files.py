@@ -25,8 +25,8 @@ from mauve_core.corpus import limits, streams
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.images.decoding import MOST_BYTES, SUFFIXES, ImageRefusedError
 
+# Of images that are not read; such a file is counted as left out, with the reason, and not as another file.
 UNREAD_SUFFIXES = (".heic", ".heif", ".avif", ".bmp", ".svg", ".jxl", ".jp2", ".ico", ".psd")
-"""Of images that are not read; such a file is counted as left out, with the reason, and not as another file."""
 
 GONE = "Put it there, or store the images in a zip archive or in the cells of a Parquet file"
 

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
     from mauve_core.images.encoding import ImageEncoder
 
+# Files of a folder whose suffixes decide whether it holds images.
 LOOKED_AT = 10_000
-"""Files of a folder whose suffixes decide whether it holds images."""
 
+# Metadata column of the outermost folder; further ones are ``folder 2``, ``folder 3``.
 FOLDER = "folder"
-"""Metadata column of the outermost folder; further ones are ``folder 2``, ``folder 3``."""
 
 
 @dataclass(frozen=True)

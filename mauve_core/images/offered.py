@@ -19,8 +19,8 @@ _HUB = {
     "timm/resnet50.a1_in1k": "ResNet-50, trained on ImageNet's classes, by timm (hub)",
 }
 
+# Settings of models of transformers and timm; others compute in one way.
 _OF_TRANSFORMERS = frozenset({"dtype", "revision"})
-"""Settings of models of transformers and timm; others compute in one way."""
 
 
 def available_encoders() -> tuple[AvailableModel, ...]:

@@ -31,16 +31,16 @@ from mauve_core.images import changes
 from mauve_core.images.originals import digests_of, original
 from mauve_core.images.tables import place_of
 
+# Part of the keys of features; raise it when the same perturbation gives other pixels.
 FORMAT = 1
-"""Part of the keys of features; raise it when the same perturbation gives other pixels."""
 
 ITEMS = "images"
 
+# Images that are changed at once.
 THREADS = 4
-"""Images that are changed at once."""
 
+# Of perturbed images that wait to be encoded: 580 photos of 640 by 480 pixels.
 KEPT_BYTES = 2**29
-"""Of perturbed images that wait to be encoded: 580 photos of 640 by 480 pixels."""
 
 _SHARE = "a share of the image's {} above 0 and below 1"
 
@@ -54,6 +54,7 @@ def _kind(
     return PerturbationKind(name, title, summary, unchanged, parameters, change, inline=inline, items=ITEMS)
 
 
+# By name.
 PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
     kind.name: kind
     for kind in (
@@ -160,10 +161,9 @@ PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
         ),
     )
 }
-"""By name."""
 
+# What is probed if nothing is named.
 PROBES = ("jpeg-30", "blur-3", "noise-25", "resize-bilinear", "gray", "flip")
-"""What is probed if nothing is named."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +178,8 @@ class Alteration:
 
     perturbation: Perturbation
     seed: int
+    # Perturbed images by their digest, which nobody has to decode and change again.
     kept: dict[str, Image.Image] = field(default_factory=dict, compare=False, repr=False)
-    """Perturbed images by their digest, which nobody has to decode and change again."""
 
     @property
     def key(self) -> str:

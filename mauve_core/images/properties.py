@@ -15,6 +15,7 @@ def _property(name: str, title: str, unit: str, description: str, more: str, les
     return comparative("images", name, title, unit, description, more, less, size, f"are {size}" if size else "")
 
 
+# By name, in display order.
 PROPERTIES: Mapping[str, Property] = {
     each.name: each
     for each in (
@@ -50,13 +51,12 @@ PROPERTIES: Mapping[str, Property] = {
         ),
     )
 }
-"""By name, in display order."""
 
+# Pixels of the longer side at which light, colors and sharpness are compared; smaller images stay as they are.
 COMPARED = 256
-"""Pixels of the longer side at which light, colors and sharpness are compared; smaller images stay as they are."""
 
+# Weights of red, green and blue in the brightness (ITU-R BT.601).
 _LUMA = np.array([0.299, 0.587, 0.114])
-"""Weights of red, green and blue in the brightness (ITU-R BT.601)."""
 
 
 def properties_of(image: Image.Image) -> dict[str, float]:

@@ -25,8 +25,8 @@ from mauve_core.images.properties import mean_color, properties_of
 from mauve_core.images.thumbnails import thumbnail
 
 STAGE = "Reading images"
+# Images decoded at once: each may take some hundred megabytes while it is read.
 THREADS = 4
-"""Images decoded at once: each may take some hundred megabytes while it is read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +133,8 @@ def read_place(place: ImagePlace, progress: Progress = silent) -> ReadImages:
     return ReadImages(place, tuple(images), thumbnails, exclusions, _notes(place, images, exclusions))
 
 
+# An image and its thumbnails, or why there is none.
 _Read = tuple[ReadImage, tuple[bytes, ...]] | ImageRefusedError
-"""An image and its thumbnails, or why there is none."""
 
 
 def _read(place: ImagePlace, name: str) -> _Read:

@@ -31,14 +31,14 @@ from mauve_core.encoders.by_content import encoding_stage
 from mauve_core.tasks.amounts import Amount
 
 TIMES = "times.json"
+# Jobs that are remembered, the newest.
 KEPT = 200
-"""Jobs that are remembered, the newest."""
 
+# Progress stages of encoders of texts: of language models; of word vectors and servers.
 ENCODING = (encoder.STAGE, tokenizing.WORD_STAGE)
-"""Progress stages of encoders of texts: of language models; of word vectors and servers."""
 
+# Largest ratio of two sizes from one of which the time of the other is estimated.
 FARTHEST = 4.0
-"""Largest ratio of two sizes from one of which the time of the other is estimated."""
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.locks import changing, is_alive
 from mauve_core.jobs.state import STATE, TASK, read_state
 
+# Folder of uploads below the home folder; one folder per content, named by its SHA-256.
 UPLOADS = "uploads"
-"""Folder of uploads below the home folder; one folder per content, named by its SHA-256."""
 
 DAY_S = 24 * 3600.0
 

@@ -13,11 +13,11 @@ from mauve_core.base.files import make_folder, private_opener, storage_errors
 from mauve_core.base.locks import exclusive, lock_within
 from mauve_core.jobs.state import ALIVE
 
+# File beside the jobs, locked while a process starts, resumes, cancels, removes or takes back a job.
 CHANGES = "changes.lock"
-"""File beside the jobs, locked while a process starts, resumes, cancels, removes or takes back a job."""
 
+# Seconds to wait for a worker's lock: an ending worker holds it until it exits, a liveness check for an instant.
 PATIENCE_S = 10.0
-"""Seconds to wait for a worker's lock: an ending worker holds it until it exits, a liveness check for an instant."""
 
 
 @contextmanager

@@ -15,18 +15,18 @@ from pathlib import Path
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import limits
 
+# Time between two looks.
 INTERVAL_S = 0.1
-"""Time between two looks."""
 
 _ROOT = Path("/")
 _STATUS, _FIRST_TO_GO = "proc/self/status", "proc/self/oom_score_adj"
 _MACHINE, _GROUP = "proc/meminfo", "proc/self/cgroup"
+# By the controller that a line of ``_GROUP`` names, none in version 2 and ``memory`` in version 1: the folder of all
+# groups, and the file with the limit in bytes.
 _LIMITS = {"": ("sys/fs/cgroup", "memory.max"), "memory": ("sys/fs/cgroup/memory", "memory.limit_in_bytes")}
-"""By the controller that a line of ``_GROUP`` names, none in version 2 and ``memory`` in version 1: the folder of all
-groups, and the file with the limit in bytes."""
 
+# Of the memory that there is.
 _SHARE = 0.9
-"""Of the memory that there is."""
 
 
 class MemoryLimitError(StorageError):

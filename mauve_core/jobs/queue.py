@@ -51,14 +51,14 @@ from mauve_core.jobs.state import (
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Task
 
+# Number of log lines to show.
 LOG_LINES = 40
-"""Number of log lines to show."""
 
+# Folder of recently removed jobs.
 REMOVED = ".removed"
-"""Folder of recently removed jobs."""
 
+# Seconds for which they can be taken back.
 REMOVED_KEPT_S = 24 * 3600
-"""Seconds for which they can be taken back."""
 
 _TIME = "%Y%m%d-%H%M%S%f"
 _ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")

@@ -25,11 +25,11 @@ Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupte
 
 TASK, AMOUNT, STATE, CANCEL, LOG, ALIVE = "task.json", "amount.json", "state.json", "cancel", "log.txt", "alive"
 
+# Bytes at the end of a log that are searched for its last lines.
 LOG_BYTES = 64 * 1024
-"""Bytes at the end of a log that are searched for its last lines."""
 
+# Longer log lines are cut.
 LINE_CHARACTERS = 400
-"""Longer log lines are cut."""
 
 _ANEW = "Remove the job and start it again"
 

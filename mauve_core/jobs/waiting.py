@@ -15,8 +15,8 @@ from pathlib import Path
 from mauve_core.jobs.locks import is_alive
 from mauve_core.jobs.state import CANCEL
 
+# A worker goes on when fewer older ones than this are alive: one at work, and one that is ready.
 AHEAD = 3
-"""A worker goes on when fewer older ones than this are alive: one at work, and one that is ready."""
 
 INTERVAL_S = 0.5
 

@@ -35,20 +35,20 @@ from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.registry import read_task
 
 NICENESS = 10
+# File beside the jobs, locked by the worker whose turn it is.
 TURN = "turn.lock"
-"""File beside the jobs, locked by the worker whose turn it is."""
 
 POLL_INTERVAL_S = 0.25
+# Progress within a stage is written at most this often; a new stage always is.
 WRITE_INTERVAL_S = 0.5
-"""Progress within a stage is written at most this often; a new stage always is."""
 
+# Progress within a stage is logged at most this often.
 LOG_INTERVAL_S = 60.0
-"""Progress within a stage is logged at most this often."""
 
 LONGEST_LINE = 2000
 
+# Exit code of a worker that gives up.
 FAILED = 1
-"""Exit code of a worker that gives up."""
 
 
 def work(folder: Path) -> JobState:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from mauve_core.judgments.ranking import Ranking
 from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
 
+# Fewest players for a rank correlation.
 FEWEST = 3
-"""Fewest players for a rank correlation."""
 
 
 @dataclass(frozen=True)

@@ -89,8 +89,8 @@ class PairPlan:
     sources: tuple[str, ...]
     notes: tuple[str, ...]
     _matched: _Matched = field(repr=False)
+    # (total, 3) left source, right source, prompt, as positions in ``_matched``.
     _order: _Ints = field(repr=False)
-    """(total, 3) left source, right source, prompt, as positions in ``_matched``."""
 
     @property
     def total(self) -> int:

@@ -24,11 +24,11 @@ from mauve_core.judgments.ratings import OPTIONS, Rating, held
 from mauve_core.numerics.statistics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
 from mauve_core.numerics.statistics.score_intervals import require_players, score_intervals
 
+# Share of ties that the published instructions allow.
 MANY_TIES = 0.1
-"""Share of ties that the published instructions allow."""
 
+# Sources with finite scores that make a ranking, if there are as many.
 LEAST_PLACED = 3
-"""Sources with finite scores that make a ranking, if there are as many."""
 
 _Floats = NDArray[np.float64]
 
@@ -37,11 +37,11 @@ def _plain(number: float) -> float | str | None:
     return None if math.isnan(number) else number if math.isfinite(number) else str(number)
 
 
+# A number that may be infinite (JSON "inf" or "-inf") or undetermined (nan, JSON null).
 Fitted = Annotated[
     float,
     Written(Literal["inf", "-inf"] | float | None, _plain, lambda value: math.nan if value is None else float(value)),
 ]
-"""A number that may be infinite (JSON "inf" or "-inf") or undetermined (nan, JSON null)."""
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
 
+# The answers, from left to right.
 OPTIONS = ("definitely A", "slightly A", "tie", "slightly B", "definitely B")
-"""The answers, from left to right."""
 
+# Hexadecimal digits of SHA-256 that identify a text: 64 bits; a million texts collide once in 40 million cases.
 DIGEST_LENGTH = 16
-"""Hexadecimal digits of SHA-256 that identify a text: 64 bits; a million texts collide once in 40 million cases."""
 
+# Identity of a pair for a rater: the prompt's id, and the two (source, digest of its text) in any order.
 PairKey = tuple[str, frozenset[tuple[str, str]]]
-"""Identity of a pair for a rater: the prompt's id, and the two (source, digest of its text) in any order."""
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from mauve_core.base.files import private_opener, require_regular_database, stor
 from mauve_core.judgments.plan import Pair
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key
 
+# Version of the tables, stored as the file's user_version; a file of another version is refused.
 FORMAT = 1
-"""Version of the tables, stored as the file's user_version; a file of another version is refused."""
 
+# Timeout for waiting on another writer.
 WAIT_S = 30
-"""Timeout for waiting on another writer."""
 
 _Rows = list[Any]
 

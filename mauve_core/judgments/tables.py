@@ -23,20 +23,20 @@ from mauve_core.corpus import limits, read_table
 from mauve_core.corpus.streams import RowsOfLines, decoded_lines, first_bytes, refusals
 from mauve_core.judgments.ratings import DIGEST_LENGTH, OPTIONS, Rating
 
+# Header of an exported file, in order.
 COLUMNS = tuple(item.name for item in fields(Rating))
-"""Header of an exported file, in order."""
 
+# Columns required to store ratings with a run; the others may be missing or empty.
 REQUIRED = ("rater", "prompt_id", "left", "right", "question", "option")
-"""Columns required to store ratings with a run; the others may be missing or empty."""
 
+# Values of a column ``winner``; definitely and slightly count the same, so either may stand for it.
 WINNERS = {"left": OPTIONS[0], "right": OPTIONS[-1], "tie": "tie"}
-"""Values of a column ``winner``; definitely and slightly count the same, so either may stand for it."""
 
+# First characters that make a spreadsheet read a cell as a formula; the export puts an apostrophe before them.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""First characters that make a spreadsheet read a cell as a formula; the export puts an apostrophe before them."""
 
+# Characters in which an error describes bad rows, the first one always; and how many further ones it names.
 DESCRIBED, NAMED = 220, 5
-"""Characters in which an error describes bad rows, the first one always; and how many further ones it names."""
 
 Ratings = tuple[tuple[Rating, ...], tuple[str, ...]]
 

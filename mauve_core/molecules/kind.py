@@ -46,12 +46,13 @@ CHEMNET, BATCH = "chemnet", 128
 PACKAGE = PackagedModel("fcd", "fcd", "ChemNet_v0.13_pretrained.pt", "ChemNet", "an encoder of molecules")
 RECIPE = "canonical SMILES, one-hot in 350 places; state of the last LSTM"
 
+# Of files of molecules; one of ``mauve_core.corpus.packing.PACKINGS`` may follow.
 SUFFIXES = (".smi", ".smiles")
-"""Of files of molecules; one of ``mauve_core.corpus.packing.PACKINGS`` may follow."""
 
+# Characters of a SMILES: ChemNet reads 350 with the end mark, and longer ones would change the others of a batch.
 LONGEST, TOO_LONG = 349, "longer than 349 characters"
-"""Characters of a SMILES: ChemNet reads 350 with the end mark, and longer ones would change the others of a batch."""
 
+# By name, in display order.
 PROPERTIES: Mapping[str, Property] = {
     name: comparative("molecules", name, *rest)
     for name, *rest in (
@@ -63,21 +64,20 @@ PROPERTIES: Mapping[str, Property] = {
         ("QED", "QED", "", "Drug-likeness (Bickerton et al. 2012).", "more drug-like", "less drug-like"),
     )
 }
-"""By name, in display order."""
 
+# Metadata column of the functional groups that a molecule has: words that name clusters.
 GROUPS = "groups"
-"""Metadata column of the functional groups that a molecule has: words that name clusters."""
 
+# Of the groups that are looked for.
 NAMES = (
     "aldehyde amide amidine aniline azide benzene epoxide ester ether furan halogen imidazole imide ketone lactone "
     "methoxy morpholine nitrile nitro oxazole oxime phenol piperidine piperazine pyridine sulfide sulfonamide sulfone "
     "tetrazole thiazole thiophene urea"
 )
-"""Of the groups that are looked for."""
 
 RENAMED = {"piperidine": "piperdine", "piperazine": "piperzine", "sulfonamide": "sulfonamd"}
+# RDKit's names of groups, where they differ, and of the properties.
 DESCRIPTORS = ("MolWt", "MolLogP", "RingCount", "HeavyAtomCount", "FractionCSP3", "qed")
-"""RDKit's names of groups, where they differ, and of the properties."""
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 
+# Tolerance for the sum of a distribution: room for the rounding of a million additions, not for a mistake.
 SUM_TOLERANCE = 1e-9
-"""Tolerance for the sum of a distribution: room for the rounding of a million additions, not for a mistake."""
 
+# Rows converted to float64 at once.
 ROWS_AT_ONCE = 4096
-"""Rows converted to float64 at once."""
 
+# Names of the human features and the candidate's in errors.
 NAMES = "features of P", "features of Q"
-"""Names of the human features and the candidate's in errors."""
 
+# Most rows that an error names; it counts further ones.
 ROWS_SHOWN = 5
-"""Most rows that an error names; it counts further ones."""
 
 
 def distributions(p: ArrayLike, q: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

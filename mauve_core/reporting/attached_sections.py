@@ -49,8 +49,8 @@ from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run
 
 SWEPT_SCORE = "mauve"
+# Measure that sorts the perturbations, as on the page.
 PROBED_BY = "jensen-shannon"
-"""Measure that sorts the perturbations, as on the page."""
 
 
 def attached_section(run: Run, key: str) -> Section | None:
@@ -233,6 +233,7 @@ def _notes(notes: tuple[str, ...]) -> tuple[Block, ...]:
     return (Remarks(notes),) if notes else ()
 
 
+# Title and content of each section, by its key, in their order.
 ATTACHED: Mapping[str, tuple[str, Callable[[Run], tuple[Block, ...]]]] = {
     "shards": (OVER_SHARDS, over_shards_blocks),
     "captured": (CAPTURED, attributes_blocks),
@@ -243,4 +244,3 @@ ATTACHED: Mapping[str, tuple[str, Callable[[Run], tuple[Block, ...]]]] = {
     "probes": ("Probes", _probes),
     "sweeps": ("Sweeps", _sweeps),
 }
-"""Title and content of each section, by its key, in their order."""

@@ -46,17 +46,17 @@ from mauve_core.store import Run
 
 KIND: PartitionKind = "pairwise"
 
+# Number of clusters per direction whose texts are shown.
 TOP_CLUSTERS = 3
-"""Number of clusters per direction whose texts are shown."""
 
+# Texts per side of a cluster.
 SAMPLES = 2
-"""Texts per side of a cluster."""
 
+# Characters per text.
 SAMPLE_LENGTH = 500
-"""Characters per text."""
 
+# Maximum number of clusters in a histogram; the shares of those shown differ the most.
 MOST_BARS = 300
-"""Maximum number of clusters in a histogram; the shares of those shown differ the most."""
 
 _WORDS = 8
 _TITLES = {

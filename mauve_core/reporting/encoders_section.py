@@ -14,8 +14,8 @@ from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.tables import texts_interval
 from mauve_core.store import Run
 
+# The score that is reported, as published.
 SCORE = SCORES[0]
-"""The score that is reported, as published."""
 
 
 def encoders_blocks(run: Run) -> tuple[Block, ...]:

@@ -28,16 +28,16 @@ from mauve_core.scoring.tables import TITLES, aligned
 if TYPE_CHECKING:
     from mauve_core.analysis.gate import Finding, GateResult
 
+# How the first line begins.
 LABELS: dict[Verdict, str] = {"pass": "PASS", "fail": "FAIL", "undecided": "NOT ENOUGH TEXTS TO TELL"}
-"""How the first line begins."""
 
+# Notes of a Markdown summary, so that it stays short; JSON has all.
 MOST_NOTES = 5
-"""Notes of a Markdown summary, so that it stays short; JSON has all."""
 
 SUITE = "mauve-lens gate"
 
+# What the files say until it has.
 UNFINISHED = "The gate did not finish."
-"""What the files say until it has."""
 
 _BACKTICKS = re.compile("`+")
 

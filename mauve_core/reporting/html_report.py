@@ -40,8 +40,8 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
 
+# Default number of candidates in the cluster section; every other section has all candidates.
 MOST_CANDIDATES = 12
-"""Default number of candidates in the cluster section; every other section has all candidates."""
 
 _OF_COMPARISON: Mapping[str, Callable[[Comparison], Section | None]] = {
     "trust": trust_section,
@@ -52,9 +52,10 @@ _OF_COMPARISON: Mapping[str, Callable[[Comparison], Section | None]] = {
     "citing": citing_section,
 }
 
+# Sections that say something of texts alone.
 OF_TEXTS = ("format",)
-"""Sections that say something of texts alone."""
 
+# Keys of the sections, in their order.
 SECTIONS = (
     "findings",
     "trust",
@@ -68,7 +69,6 @@ SECTIONS = (
     "making",
     "citing",
 )
-"""Keys of the sections, in their order."""
 
 _NO_RESULTS = "This run has no results of this kind yet."
 _PAGE = Path(__file__).parent / "page"

@@ -19,8 +19,8 @@ from mauve_core.figures.measures import value_label
 from mauve_core.reporting.blocks import Block, Remarks, Table
 from mauve_core.scoring.tables import rank_label
 
+# Maximum rows of the table of tests; with more, a sentence says where they are.
 MOST_TESTS = 1000
-"""Maximum rows of the table of tests; with more, a sentence says where they are."""
 
 
 def measure_rankings(found: Measurements, order: Sequence[str], words: Words = TEXTS) -> tuple[Block, ...]:

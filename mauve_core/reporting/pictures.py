@@ -9,8 +9,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.media import SIDES
 from mauve_core.reporting.blocks import Picture
 
+# Of a side, at most.
 PICTURES = 12
-"""Of a side, at most."""
 
 
 def pictures_of(corpus: Corpus, indices: Iterable[int]) -> tuple[Picture, ...]:

@@ -46,8 +46,8 @@ from mauve_core.scoring.tables import (
 )
 from mauve_core.scoring.ties import disagreement_sentence
 
+# Mixture weight of P wherever a report shows errors at one weight.
 WEIGHT = 0.5
-"""Mixture weight of P wherever a report shows errors at one weight."""
 
 GENERAL_ADVICE = (
     "Scores depend on the encoder, the number and length of the texts, and k: compare only scores made with the same "

@@ -26,11 +26,11 @@ from mauve_core.scoring.tables import (
     texts_interval,
 )
 
+# A row of the leaderboard's numbers.
 _Row = Mapping[Any, Any]
-"""A row of the leaderboard's numbers."""
 
+# Packages that the LaTeX table needs.
 PREAMBLE = (r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs}")
-"""Packages that the LaTeX table needs."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -45,11 +45,11 @@ _LATEX = {
     "`": r"\textasciigrave{}",
     **{character: f"\\{character}" for character in "&%$#_"},
 }
+# Non-ASCII characters that every pdfLaTeX font has; most others stop it.
 _TYPESET = frozenset(map(chr, range(0xA1, 0x180))) - frozenset("ĦħĸĿŀŉŦŧſ") | frozenset("–—‘’‚“”„…€†‡•‹›™")
-"""Non-ASCII characters that every pdfLaTeX font has; most others stop it."""
 
+# Characters that TeX would join with the one before.
 _LIGATURE = re.compile(r"(?<=-)-|(?<=')'|(?<=,),")
-"""Characters that TeX would join with the one before."""
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!:@/+.])")
 

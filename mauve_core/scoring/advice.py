@@ -20,15 +20,15 @@ from mauve_core.scoring.result import Source
 from mauve_core.scoring.sizes import alike
 
 FEW_TEXTS = 1000
+# Below this many texts per side, or tokens per text, small gaps are not reliable.
 SHORT_TEXTS = 256
-"""Below this many texts per side, or tokens per text, small gaps are not reliable."""
 
+# Below this many texts per side and cluster, histograms are mostly noise; the papers use 10 (JMLR 2023, section 6.5;
+# NeurIPS 2021, appendix D.3).
 FEW_PER_CLUSTER = 5
-"""Below this many texts per side and cluster, histograms are mostly noise; the papers use 10
-(JMLR 2023, section 6.5; NeurIPS 2021, appendix D.3)."""
 
+# Encoders that capture what a text is about but little of its style.
 TOPIC_ENCODERS = frozenset({"minilm"})
-"""Encoders that capture what a text is about but little of its style."""
 
 
 def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: CompareConfig) -> tuple[str, ...]:

@@ -47,14 +47,14 @@ from mauve_core.scoring.sides import (
 from mauve_core.scoring.splits import splits_of
 from mauve_core.scoring.streams import stream
 
+# Progress stage.
 DRAWING = "drawing the map"
-"""Progress stage."""
 
+# Key of the environment: where features were clustered and labels counted.
 CLUSTERING_DEVICE = "clustering_device"
-"""Key of the environment: where features were clustered and labels counted."""
 
+# The device of a comparison begins with this if its features came from elsewhere.
 NOTHING_ENCODED = "none"
-"""The device of a comparison begins with this if its features came from elsewhere."""
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "mauve-lens")
 _ENCODER_LIBRARIES = ("torch", "transformers", "tokenizers")

@@ -17,8 +17,8 @@ from mauve_core.scoring.tables import standings
 
 ScoreName: TypeAlias = Literal["mauve", "mauve_star", "frontier_integral", "mid"]
 
+# A difference of two scores.
 Apart: TypeAlias = Annotated[float, Within(-1, 1)]
-"""A difference of two scores."""
 
 
 class EstimateJson(TypedDict):

@@ -39,8 +39,8 @@ from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
 from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
 
+# Texts of a side below which a warning says so, and how many JMLR 2023, section 8, advises.
 FEWEST_TEXTS, ADVISED_TEXTS = 100, 1000
-"""Texts of a side below which a warning says so, and how many JMLR 2023, section 8, advises."""
 
 
 class _Unnamed(str):

@@ -45,26 +45,26 @@ from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
 from mauve_core.scoring.result import SIGNIFICANT, Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
 
+# Groups of units that the jackknife leaves out in turn.
 FOLDS = 50
-"""Groups of units that the jackknife leaves out in turn."""
 
+# Pairs of groups that are left out together.
 PAIRS = 150
-"""Pairs of groups that are left out together."""
 
+# Two candidates are scored at their own sizes if their numbers of texts differ by at most this share of the larger.
 LIKE_SIZES = 0.01
-"""Two candidates are scored at their own sizes if their numbers of texts differ by at most this share of the larger."""
 
+# Memory of the frontiers that are held at once.
 TABLE_BYTES = 2**26
-"""Memory of the frontiers that are held at once."""
 
+# Exchanges that a test draws at most.
 PERMUTATIONS = 999
-"""Exchanges that a test draws at most."""
 
+# A test ends once this many exchanges differ at least as much as observed, so that clear ties take no time.
 STOP = 20
-"""A test ends once this many exchanges differ at least as much as observed, so that clear ties take no time."""
 
+# Exchanges drawn before the first look; each later block is as long as all before it.
 FIRST_BLOCK = 100
-"""Exchanges drawn before the first look; each later block is as long as all before it."""
 
 _Numbers = NDArray[np.float64]
 

@@ -21,8 +21,8 @@ from mauve_core.scoring.tables import standings
 
 TITLE = "Empty clusters"
 
+# Columns of :func:`empty_cluster_rows`.
 COLUMNS = ("Candidate", "k", "Without a human text", "Without a model text", "Both sides, of 2k")
-"""Columns of :func:`empty_cluster_rows`."""
 
 NOTE = (
     "Clusters of the pairwise partition without a text of that side: mean ± standard deviation over the k-means seeds, "

@@ -42,11 +42,11 @@ from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 
 _Numbers = NDArray[np.float64]
 
+# Names of the two beside the reference, whose side is ``HUMAN``.
 BASELINE, CANDIDATE = "baseline", "candidate"
-"""Names of the two beside the reference, whose side is ``HUMAN``."""
 
+# Most groups of prompts that the jackknife leaves out in turn.
 GROUPS = 200
-"""Most groups of prompts that the jackknife leaves out in turn."""
 
 
 @dataclass(frozen=True, eq=False)

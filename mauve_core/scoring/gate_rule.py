@@ -14,8 +14,8 @@ from mauve_core.numerics.resampling.detectable import detectable
 
 Verdict = Literal["pass", "fail", "undecided"]
 
+# The default: its difference of two samples is nearly that of their sources (``tests/scoring/test_gate.py``).
 MEASURE = "frontier_integral"
-"""The default: its difference of two samples is nearly that of their sources (``tests/scoring/test_gate.py``)."""
 
 RULE = (
     "The gate fails if the difference, candidate minus baseline, exceeds the margin at level alpha: its lower "
@@ -47,9 +47,9 @@ class GateRule:
         check_fields(self, "setting")
 
 
+# Differences that a pass excludes by default: less than what lies between greedy and nucleus decoding of GPT-2 large
+# under two encoders (``benchmarks/gate.py``), and about equally large in the units of each.
 SMALLEST_EFFECTS = {"mauve": 0.15, "mauve_star": 0.13, "frontier_integral": 0.05, "mid": 0.036}
-"""Differences that a pass excludes by default: less than what lies between greedy and nucleus decoding of GPT-2 large
-under two encoders (``benchmarks/gate.py``), and about equally large in the units of each."""
 
 
 @dataclass(frozen=True)

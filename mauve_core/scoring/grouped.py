@@ -31,11 +31,11 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.units import RATE_REPLICATES, exchange_rate, few_units
 from mauve_core.scoring.estimates import ScoreBasis, Spread
 
+# Bins of resampled histograms that are held at once.
 BINS_AT_ONCE = 2**21
-"""Bins of resampled histograms that are held at once."""
 
+# Parts of a group that change sides are multiples of one of these, so that sums over groups are exact.
 PARTS = 2**10
-"""Parts of a group that change sides are multiples of one of these, so that sums over groups are exact."""
 
 
 def basis_of_groups(

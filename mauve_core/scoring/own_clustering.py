@@ -23,15 +23,14 @@ class HasFitPredict(Protocol):
     def fit_predict(self, features: Any, /) -> Any: ...
 
 
+# A function from (n, d) features, the number of clusters k and a seed to n labels, or an object with ``fit_predict``.
+#
+# Features are those that k-means would get: of both sides, human texts first, scaled and reduced. An object is copied
+# for each call; its ``n_clusters`` and ``random_state``, if it has them as parameters, are set to k and the seed.
 OwnClustering = Callable[[NDArray[np.float32], int, int], Any] | HasFitPredict
-"""A function from (n, d) features, the number of clusters k and a seed to n labels, or an object with ``fit_predict``.
 
-Features are those that k-means would get: of both sides, human texts first, scaled and reduced. An object is copied for
-each call; its ``n_clusters`` and ``random_state``, if it has them as parameters, are set to k and the seed.
-"""
-
+# Name in a comparison's environment of what clustered in place of k-means.
 CLUSTERED_BY = "clustered_by"
-"""Name in a comparison's environment of what clustered in place of k-means."""
 
 ALLOWED = "a function of features, k and a seed, or an object with fit_predict"
 

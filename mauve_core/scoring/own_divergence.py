@@ -16,8 +16,8 @@ from mauve_core.scoring.replicates import TwoSides, count_blocks
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.spread import Estimate
 
+# A function of (k,) probabilities of the human side and of the model's, with a number as its value.
 Divergence = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
-"""A function of (k,) probabilities of the human side and of the model's, with a number as its value."""
 
 
 def divergence(

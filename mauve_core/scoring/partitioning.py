@@ -29,14 +29,14 @@ from mauve_core.scoring.splits import Split
 from mauve_core.scoring.streams import half_seeds, stream
 
 Features = NDArray[np.float32] | Stacked
+# Two candidates.
 Pair = tuple[str, str]
-"""Two candidates."""
 
+# Fewest texts per side: with fewer, not even two clusters would have ten texts each.
 MIN_TEXTS = 20
-"""Fewest texts per side: with fewer, not even two clusters would have ten texts each."""
 
+# Memory limit for the coordinates of candidates that are clustered at the same time.
 BYTES_TOGETHER = 2**30
-"""Memory limit for the coordinates of candidates that are clustered at the same time."""
 
 _COORDINATE_BYTES = np.dtype(np.float32).itemsize
 _ONLY_GROUP = ""

@@ -6,11 +6,11 @@ from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, written
 from mauve_core.scoring.result import Candidate, Comparison, LikeForLike
 from mauve_core.scoring.spread import Estimate
 
+# Table label of the human texts compared with themselves.
 HUMAN_VS_HUMAN = "human vs. human"
-"""Table label of the human texts compared with themselves."""
 
+# The score that tables show like for like; JSON has all.
 REFERENCE_SCORE = "mauve"
-"""The score that tables show like for like; JSON has all."""
 
 
 LIKE_FOR_LIKE_NOTE = (

@@ -14,11 +14,11 @@ from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.resampling.units import RATE_REPLICATES, Draws, Units, draw_blocks, exchange_rate, fits
 from mauve_core.scoring.result import Partition
 
+# Memory of the resamples' histograms that are held at once.
 COUNT_BYTES = 2**27
-"""Memory of the resamples' histograms that are held at once."""
 
+# Numbers taken for every pair of counts; where resamples have unequally many texts, hardly two bins share a pair.
 PAIR_NUMBERS = 52
-"""Numbers taken for every pair of counts; where resamples have unequally many texts, hardly two bins share a pair."""
 
 
 @dataclass(frozen=True)

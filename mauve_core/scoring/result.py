@@ -183,8 +183,8 @@ def lower_median(values: Sequence[float]) -> float:
     return sorted(values)[(len(values) - 1) // 2]
 
 
+# Two candidates are told apart if the adjusted p-value of their difference is at most this.
 SIGNIFICANT = 0.05
-"""Two candidates are told apart if the adjusted p-value of their difference is at most this."""
 
 
 @dataclass(frozen=True)
@@ -257,8 +257,8 @@ def _of_sources(
     return np.concatenate([codes[name] for name in names]).astype(np.int64)
 
 
+# Name of the side that takes the candidate's place when one half of the human texts is compared with the other.
 OTHER_HALF = "the other half"
-"""Name of the side that takes the candidate's place when one half of the human texts is compared with the other."""
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.callables import EncoderObject, is_encoder_object
 
+# The name of a model, its settings, or a function or object that encodes.
 Encoding = str | EncoderConfig | EncoderObject
-"""The name of a model, its settings, or a function or object that encodes."""
 
 
 def settled(

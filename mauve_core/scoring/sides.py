@@ -25,11 +25,11 @@ from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Source
 
+# What to do about texts that the encoder refuses.
 SKIP = "Add content to them; or leave them out and count them: --skip-unencodable, in Python skip_unencodable=True"
-"""What to do about texts that the encoder refuses."""
 
+# Progress stage of an encoder that reports nothing itself.
 ENCODING = "Encoding sides"
-"""Progress stage of an encoder that reports nothing itself."""
 
 
 @dataclass(frozen=True)

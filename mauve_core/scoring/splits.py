@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int64]
 
+# Least share of a part that a candidate must fill: some of its answers may be missing.
 LEAST_SHARE = 0.95
-"""Least share of a part that a candidate must fill: some of its answers may be missing."""
 
 
 @dataclass(frozen=True)

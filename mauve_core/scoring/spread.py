@@ -71,8 +71,8 @@ class Estimate:
         return None if self.generations is None else float(np.std(self.generations, ddof=1))
 
 
+# A candidate's scores by name. Those of a later version may be among them.
 Scores = Annotated[Mapping[str, Estimate], Holds(lambda scores: set(SCORES) <= set(scores), ", ".join(SCORES))]
-"""A candidate's scores by name. Those of a later version may be among them."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from numpy.random import SeedSequence
 
 from mauve_core.base.config import ScoreConfig
 
+# Append only: a purpose's position decides what it draws, and with it every score of the same seed.
 _PURPOSES = (
     "clustering",
     "bootstrap",
@@ -27,7 +28,6 @@ _PURPOSES = (
     "diversity",
     "differences",
 )
-"""Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 
 
 def stream(seed: int, purpose: str) -> SeedSequence:

@@ -41,8 +41,8 @@ from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Differ
 from mauve_core.scoring.spread import Estimate, SeedSpread
 from mauve_core.scoring.ties import letters_of, letters_sentence, shared_ranks, tie_rule
 
+# Whether a larger score means closer to the human side.
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
-"""Whether a larger score means closer to the human side."""
 
 TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
 
@@ -50,8 +50,8 @@ DETECTABLE = "Detectable: a true difference that the test finds 8 times in 10. F
 
 _GAP = "  "
 
+# Cells of a further line of a row, below its rank, letters, candidate, n and k.
 _BELOW = ("", "", "", "", "")
-"""Cells of a further line of a row, below its rank, letters, candidate, n and k."""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from mauve_core.base.errors import InputError
 
 MIN_LENGTH = 8
+# Maximum bytes of a password; a longer one is refused before hashing.
 MAX_BYTES = 1024
-"""Maximum bytes of a password; a longer one is refused before hashing."""
 
 COST, BLOCK, LANES = 2**15, 8, 1
 SALT_BYTES, KEY_BYTES = 16, 32
+# Maximum bytes of memory that a given hash may require.
 MAX_MEMORY = 2**28
-"""Maximum bytes of memory that a given hash may require."""
 
 NAME = "scrypt"
 _FORM = f"{NAME}:cost:block:lanes:salt:key, as written by mauve-lens password"

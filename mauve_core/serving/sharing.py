@@ -22,23 +22,22 @@ from mauve_core.base.files import SECRETS, home, read_stored, require_plain_file
 from mauve_core.serving.passwords import PasswordHash, parse_hash
 
 PASSWORD_HASH = "MAUVE_LENS_PASSWORD_HASH"
+# E-mail addresses and domains (``@domain``) allowed to sign in by OpenID Connect, comma-separated; ``*`` is everyone.
 ALLOWED = "MAUVE_LENS_ALLOWED"
-"""E-mail addresses and domains (``@domain``) allowed to sign in by OpenID Connect, comma-separated; ``*`` is everyone.
-"""
 
 WITHOUT_SIGN_IN = "MAUVE_LENS_WITHOUT_SIGN_IN"
+# Ids of the only runs that visitors see, separated by commas; nothing can be changed then.
 READ_ONLY = "MAUVE_LENS_READ_ONLY"
-"""Ids of the only runs that visitors see, separated by commas; nothing can be changed then."""
 
+# Host names by which browsers may request the app, besides localhost and IP addresses, separated by commas.
 HOST_NAMES = "MAUVE_LENS_HOST_NAMES"
-"""Host names by which browsers may request the app, besides localhost and IP addresses, separated by commas."""
 
+# What a variable that is on or off may say, in any case.
 YES, NO = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
-"""What a variable that is on or off may say, in any case."""
 
 ANYONE = "*"
+# Who can reach a server: only its own machine, its network, or others too.
 Reach = Literal["machine", "network", "anywhere"]
-"""Who can reach a server: only its own machine, its network, or others too."""
 
 _LOCAL_NAMES = (".local", ".lan", ".home", ".internal", ".home.arpa")
 _HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,252})?", re.IGNORECASE | re.ASCII)

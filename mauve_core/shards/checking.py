@@ -30,11 +30,11 @@ from mauve_core.shards.texts import Named, first_fields, layout_of
 _Columns: TypeAlias = tuple[Named, tuple[str, ...]]
 _Fields: TypeAlias = tuple[str | None, ...]
 
+# Shards that are looked at at once, because stores and network disks take their time to answer.
 AT_ONCE = 32
-"""Shards that are looked at at once, because stores and network disks take their time to answer."""
 
+# Unpacked bytes of lines that are counted to see whether there are as many texts as clusters.
 COUNTED_BYTES = 2**26
-"""Unpacked bytes of lines that are counted to see whether there are as many texts as clusters."""
 
 
 def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = silent) -> None:

@@ -27,15 +27,15 @@ from mauve_core.shards.drawing import mixed
 from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows, filled
 from mauve_core.shards.plan import GROUPS, Work, write_arrays
 
+# Most Lloyd iterations on a sample: those that follow are over all rows, on all workers.
 START_ITERATIONS = 20
-"""Most Lloyd iterations on a sample: those that follow are over all rows, on all workers."""
 
+# Most batches of shards that are added up by one task each. Every batch has sums of all clusters, which workers write
+# and the driver reads: with thousands of shards, these would be more than the coordinates.
 MOST_SUMS = 1024
-"""Most batches of shards that are added up by one task each. Every batch has sums of all clusters, which workers write
-and the driver reads: with thousands of shards, these would be more than the coordinates."""
 
+# Shards that follow one another, each by its side and number.
 Batch: TypeAlias = tuple[tuple[str, int], ...]
-"""Shards that follow one another, each by its side and number."""
 
 
 class Sums(NamedTuple):
@@ -76,8 +76,8 @@ class State(NamedTuple):
     finished: NDArray[np.bool_]
 
 
+# The name of the partition of all sides together; that of the human side with a candidate has the candidate's name.
 JOINT = HUMAN
-"""The name of the partition of all sides together; that of the human side with a candidate has the candidate's name."""
 
 
 def sources_of(work: Work, partition: str) -> tuple[str, ...]:

@@ -38,8 +38,8 @@ from mauve_core.shards.readings import Readings
 from mauve_core.shards.result import ShardedCandidate, ShardedComparison, ShardedSide
 from mauve_core.shards.tasks import Task
 
+# Seconds without a change after which a partial file of a shard was left by a process that was killed.
 ABANDONED_S = 2 * 86_400.0
-"""Seconds without a change after which a partial file of a shard was left by a process that was killed."""
 
 
 def encode_tasks(work: Work, device: str = "auto", part: tuple[int, int] = (0, 1)) -> list[Task]:

@@ -31,13 +31,13 @@ from mauve_core.shards.samples import Keeper, texts_path
 from mauve_core.shards.stamps import require_unchanged
 from mauve_core.shards.texts import Named, Tally, digests_of, groups_of, texts_of
 
+# Texts that are encoded together: enough to sort them by length.
 TEXTS_AT_ONCE = 4096
-"""Texts that are encoded together: enough to sort them by length."""
 
 ROWS_AT_ONCE = 65_536
 
+# What NumPy raises for files that are not, or not wholly, its own: empty ones, archives, broken headers.
 NO_ARRAY = (ValueError, TypeError, OverflowError, RecursionError, SyntaxError, TokenError)
-"""What NumPy raises for files that are not, or not wholly, its own: empty ones, archives, broken headers."""
 
 _NONE: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 

@@ -26,17 +26,17 @@ LOCAL, RAY = "local", "ray"
 
 _LOG = logging.getLogger(__name__)
 
+# Workers that may die of one task: one that kills its worker would go on for ever.
 MOST_DEATHS = 3
-"""Workers that may die of one task: one that kills its worker would go on for ever."""
 
+# What a worker is started with, by this Python.
 COMMAND = ("-P", "-m", "mauve_core.shards.worker")
-"""What a worker is started with, by this Python."""
 
+# Seconds within which a process that has closed its output must end.
 END_S = 10
-"""Seconds within which a process that has closed its output must end."""
 
+# Called with each finished task and the most memory that its process has had.
 Done = Callable[[Task, int], None]
-"""Called with each finished task and the most memory that its process has had."""
 
 
 class Engine(Protocol):

@@ -34,17 +34,17 @@ from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.timing import TIMED_SHARE, ShardSample, read_sample, sample_info_path, sample_moments_path
 from mauve_core.shards.wording import total_path
 
+# Most shards that are sampled.
 SHARDS = 8
-"""Most shards that are sampled."""
 
+# Formats whose footer or header says how many rows there are.
 SAYING_ROWS = (".parquet", *FEATURE_SUFFIXES)
-"""Formats whose footer or header says how many rows there are."""
 
+# Bytes of shards below which nothing is timed unasked: some thousand texts, of which samples would take the most.
 LEAST_BYTES = 2**20
-"""Bytes of shards below which nothing is timed unasked: some thousand texts, of which samples would take the most."""
 
+# Sampled rows for each column of the features from which on their principal components are counted.
 ROWS_A_COLUMN = 4
-"""Sampled rows for each column of the features from which on their principal components are counted."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,12 @@ class _Shard(NamedTuple):
     place: int
     size: int
     finished: bool
+    # Side and format: only shards with the same ones are alike.
     stratum: str
-    """Side and format: only shards with the same ones are alike."""
+    # Whether shards of the format say how many rows they have.
     says_rows: bool
-    """Whether shards of the format say how many rows they have."""
+    # What it says, if it was looked at (``checking.require_readable``).
     rows: int | None
-    """What it says, if it was looked at (``checking.require_readable``)."""
 
 
 def estimate(

@@ -13,12 +13,12 @@ from mauve_core.base.errors import InputError
 if TYPE_CHECKING:
     from mauve_core.shards.tasks import Task
 
+# Shards that an error names.
 MOST_NAMED = 10
-"""Shards that an error names."""
 
+# Shards of a side that are tried in a row if none of them can be used: then its place or its fields are wrong, or its
+# store refuses by now, not shards.
 MOST_IN_VAIN = 20
-"""Shards of a side that are tried in a row if none of them can be used: then its place or its fields are wrong, or its
-store refuses by now, not shards."""
 
 REPAIR = "Repair or remove them, or name other fields if these are wrong, then start again: finished shards are kept"
 

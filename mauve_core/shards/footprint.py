@@ -10,11 +10,11 @@ from mauve_core.base.config import HUMAN
 from mauve_core.shards.clustering import JOINT, MOST_SUMS
 from mauve_core.shards.plan import GROUPS, SAMPLE_BYTES, Plan
 
+# Of each row: its group and its order (``encoding.drawing``).
 DRAWING_BYTES = 16
-"""Of each row: its group and its order (``encoding.drawing``)."""
 
+# Of each cell of a table of counts: which, and how many rows (``clustering.label_shard``).
 CELL_BYTES = 16
-"""Of each cell of a table of counts: which, and how many rows (``clustering.label_shard``)."""
 
 
 def bytes_to_write(

@@ -27,11 +27,11 @@ from mauve_core.shards.texts import OneText, digests_of, texts_at
 
 MOST_CLUSTERS = 30
 
+# Texts of a cluster and side that are kept.
 NEAREST, RANDOM = 5, 200
-"""Texts of a cluster and side that are kept."""
 
+# Of a text or prompt; what has more is cut.
 MOST_CHARACTERS = 2000
-"""Of a text or prompt; what has more is cut."""
 
 
 class Rows(NamedTuple):

@@ -20,8 +20,8 @@ from mauve_core.shards.passes import Passes
 from mauve_core.shards.plan import SAMPLE_BYTES, Work
 from mauve_core.shards.tasks import Task
 
+# Share of the objective by which an iteration must lower it for another one to follow.
 LEAST_GAIN = 1e-4
-"""Share of the objective by which an iteration must lower it for another one to follow."""
 
 
 class Partitioned(NamedTuple):

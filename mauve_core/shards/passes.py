@@ -16,8 +16,8 @@ from mauve_core.shards.readings import Readings
 from mauve_core.shards.result import Pass
 from mauve_core.shards.tasks import Task, peak_memory, remaining
 
+# Seconds within which a file that another machine wrote must be seen here: NFS remembers that there was none.
 SEEN_S = 90.0
-"""Seconds within which a file that another machine wrote must be seen here: NFS remembers that there was none."""
 
 _POLL_S = 0.5
 

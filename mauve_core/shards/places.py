@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 TEXT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 FEATURE_SUFFIXES = (".npy",)
+# A file with the path or URL of one shard on each line; relative paths begin at its folder.
 MANIFEST_SUFFIX = ".manifest"
-"""A file with the path or URL of one shard on each line; relative paths begin at its folder."""
 
+# Bytes of an object that are fetched at once where it is read from beginning to end.
 READ_BYTES = 2**20
-"""Bytes of an object that are fetched at once where it is read from beginning to end."""
 
+# The same where only the beginning of an object is looked at.
 LOOK_BYTES = 2**16
-"""The same where only the beginning of an object is looked at."""
 
 MOST_SHARDS = 100_000
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _WILD_IN_URL = re.compile(r"[*\[]")
+# What a URL may say of the store beside the place.
 _QUERY = ("endpoint_override", "region", "scheme")
-"""What a URL may say of the store beside the place."""
 
 
 def is_url(where: str) -> bool:

@@ -27,27 +27,27 @@ from mauve_core.shards.places import holds_features, is_url, list_shards
 from mauve_core.shards.stamps import Stamp, stamps_of
 from mauve_core.shards.texts import Named
 
+# Raised when the same plan gives other results, so that no folder mixes two kinds: the second when those of the first
+# pass are others, because all shards are encoded again then.
 FORMAT, ENCODED_FORMAT = 2, 2
-"""Raised when the same plan gives other results, so that no folder mixes two kinds: the second when those of the first
-pass are others, because all shards are encoded again then."""
 
+# Groups of prompts that are drawn as wholes by the bootstrap: its standard errors are good to 1 in 45.
 GROUPS = 1024
-"""Groups of prompts that are drawn as wholes by the bootstrap: its standard errors are good to 1 in 45."""
 
+# Rows on which k-means starts, of both sides together, and the memory limit of their coordinates.
 SAMPLE_ROWS, SAMPLE_BYTES = 1_000_000, 2**29
-"""Rows on which k-means starts, of both sides together, and the memory limit of their coordinates."""
 
+# Texts of each side in the app, as many as a run with fine differences needs.
 RUN_TEXTS = 10_000
-"""Texts of each side in the app, as many as a run with fine differences needs."""
 
+# A shard keeps this many times its share of the texts for the app, because digests are not spread evenly, and more.
 SPARE, LEAST_KEPT = 4, 100
-"""A shard keeps this many times its share of the texts for the app, because digests are not spread evenly, and more."""
 
+# What is in a work folder: comparisons, encoded shards, and timed samples of shards.
 COMPARISONS, ENCODED, SAMPLES = "comparisons", "encoded", "estimate"
-"""What is in a work folder: comparisons, encoded shards, and timed samples of shards."""
 
+# Hexadecimal digits of a digest that name a folder.
 DIGITS = 16
-"""Hexadecimal digits of a digest that name a folder."""
 
 StoredAs = Literal["float16", "float32"]
 

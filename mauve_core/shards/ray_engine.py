@@ -23,14 +23,14 @@ from mauve_core.shards.tasks import Task, carry_out, remaining
 
 _LOG = logging.getLogger(__name__)
 
+# Seconds within which the first of several workers must start.
 START_S = 300
-"""Seconds within which the first of several workers must start."""
 
+# A cluster of one machine is reached from nowhere else.
 _HERE = {"_node_ip_address": "127.0.0.1"}
-"""A cluster of one machine is reached from nowhere else."""
 
+# Seconds within which the machine of a cluster must answer.
 ANSWER_S = 10
-"""Seconds within which the machine of a cluster must answer."""
 
 
 class RayEngine:

@@ -15,8 +15,8 @@ from mauve_core.base.validation import Count, NotNegative, Within
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.spread import Scores
 
+# What the fields of a row hold.
 PARTS = ("text", "prompt", "id")
-"""What the fields of a row hold."""
 
 
 @dataclass(frozen=True)

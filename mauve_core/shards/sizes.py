@@ -17,12 +17,12 @@ from mauve_core.shards.encoding import NO_ARRAY, not_a_table, not_an_array, tabl
 from mauve_core.shards.places import holds_features, name_of, opened_shard, stream_of, suffix_of
 from mauve_core.shards.stamps import stamps_of
 
+# Bytes of lines, unpacked, that are counted at the beginning of a shard, and bytes of the shard that they come from: a
+# decompressor reads ahead, so fewer would tell too little.
 LINES_BYTES, PACKED_BYTES = 2**23, 2**22
-"""Bytes of lines, unpacked, that are counted at the beginning of a shard, and bytes of the shard that they come from: a
-decompressor reads ahead, so fewer would tell too little."""
 
+# Unpacked bytes after which counting ends anyway.
 MOST_BYTES = 32 * LINES_BYTES
-"""Unpacked bytes after which counting ends anyway."""
 
 _CHUNK = 2**20
 

@@ -28,8 +28,8 @@ from mauve_core.shards.places import LOOK_BYTES, name_of, opened_shard
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Rows of a file that are held as Python objects.
 ROWS_AT_A_TIME = 1024
-"""Rows of a file that are held as Python objects."""
 
 
 @dataclass(frozen=True)

@@ -28,17 +28,17 @@ from mauve_core.shards.plan import SAMPLES, Work, write_arrays
 from mauve_core.shards.sizes import first_rows, rows_of
 from mauve_core.shards.texts import Named, Tally, Texts, texts_of
 
+# Texts in which a timed sample ends: sorted by length, they fill the batches of a device as thousands do.
 TIMED_TEXTS = 512
-"""Texts in which a timed sample ends: sorted by length, they fill the batches of a device as thousands do."""
 
+# Seconds after which it ends, where texts are slow: no further piece begins.
 TIMED_SECONDS = 10.0
-"""Seconds after which it ends, where texts are slow: no further piece begins."""
 
+# Texts that load the model and warm it up, and are the first timed piece; each further piece is twice as large.
 FIRST_TEXTS = 4
-"""Texts that load the model and warm it up, and are the first timed piece; each further piece is twice as large."""
 
+# Share of all texts that all samples together take at most, and texts that each may take nevertheless.
 TIMED_SHARE, LEAST_TEXTS = 0.1, 32
-"""Share of all texts that all samples together take at most, and texts that each may take nevertheless."""
 
 
 class ShardSample(NamedTuple):

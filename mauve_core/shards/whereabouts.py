@@ -16,13 +16,13 @@ from mauve_core.base.files import home, read_stored, write_atomically
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison
 
+# In the home folder: a file for each comparison.
 FOLDER = "work-folders"
-"""In the home folder: a file for each comparison."""
 
 MOST_BYTES = 1 << 16
 
+# Notes of one comparison that are kept, the latest ones.
 MOST_NOTES = 10
-"""Notes of one comparison that are kept, the latest ones."""
 
 
 class Note(NamedTuple):

@@ -28,8 +28,8 @@ from mauve_core.shards.plan import Work, write_arrays
 from mauve_core.shards.stamps import require_unchanged
 from mauve_core.shards.texts import Tally, texts_of
 
+# Prompts whose random texts, on one side of a cluster, must have a phrase; texts without prompts count each.
 LEAST_PROPOSING = 2
-"""Prompts whose random texts, on one side of a cluster, must have a phrase; texts without prompts count each."""
 
 
 def proposed_path(work: Work, candidate: str) -> Path:
@@ -47,8 +47,8 @@ def counted_path(work: Work, source: str, index: int) -> Path:
     return (counted_folder(work) / f"{work.number(source):05}" / f"{index:05}").with_suffix(".npz")
 
 
+# A text, after its prompt, or after its id if it has none.
 Prompted: TypeAlias = tuple[str, str]
-"""A text, after its prompt, or after its id if it has none."""
 
 
 def propose(work: Work, candidate: str, clusters: Sequence[Sequence[Sequence[Prompted]]]) -> None:

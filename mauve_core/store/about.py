@@ -16,11 +16,11 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import read_stored, write_atomically
 
 ABOUT = "about.json"
+# Limits: characters of a name, characters of a tag, tags per run, characters of the notes.
 MAX_NAME, MAX_TAG, MAX_TAGS, MAX_NOTES = 200, 40, 20, 20_000
-"""Limits: characters of a name, characters of a tag, tags per run, characters of the notes."""
 
+# Most bytes of the file, which at these limits takes a tenth of it.
 MAX_BYTES = 1 << 20
-"""Most bytes of the file, which at these limits takes a tenth of it."""
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,14 @@ from mauve_core.store.folder import ATTACHED, BROKEN, COMPARISON, RATINGS, Run, 
 MAP = f"{PROJECTION}.npy"
 SUFFIX = ".mauve-run.zip"
 MANIFEST = "manifest.json"
+# Version of the archive layout; other versions are refused.
 FORMAT = 1
-"""Version of the archive layout; other versions are refused."""
 
+# Files that an archive may hold besides its manifest: those of a run's folder (``folder.py``).
 KNOWN_FILES = re.compile(
     rf"{re.escape(COMPARISON)}|{re.escape(ABOUT)}|{re.escape(RATINGS)}|(joint|projection|halves|prompts|generations|groups|contents|pairwise-\d{{1,6}})\.npy"
     rf"|texts-\d{{1,6}}\.(parquet|thumbnails\.zip)|features-\d{{1,6}}\.npy|{ATTACHED}/[a-z0-9][a-z0-9-]{{0,79}}\.json"
 )
-"""Files that an archive may hold besides its manifest: those of a run's folder (``folder.py``)."""
 
 CHUNK = 1 << 20
 _RESTORE = "Restore the file from a copy of the run, or compare the texts again"

@@ -13,14 +13,14 @@ from pathlib import Path
 from mauve_core.store.about import ABOUT
 from mauve_core.store.folder import ATTACHED, COMPARISON, is_id
 
+# Parts of a run's folder that its fingerprint covers.
 _PARTS = ("", COMPARISON, ABOUT, ATTACHED, "derived")
-"""Parts of a run's folder that its fingerprint covers."""
 
+# Errors of asking for what is not there; a link to itself leads nowhere.
 _NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""Errors of asking for what is not there; a link to itself leads nowhere."""
 
+# Parts that pages show and other programs change; neither ratings nor precomputed results.
 _SHOWN_PARTS = (COMPARISON, ABOUT, ATTACHED)
-"""Parts that pages show and other programs change; neither ratings nor precomputed results."""
 
 
 def folder_fingerprints(root: Path) -> dict[str, str]:

@@ -53,9 +53,10 @@ from mauve_core.store.run_views import RunViews
 COMPARISON = "comparison.json"
 ATTACHED = "attached"
 RATINGS = "ratings.sqlite"
+# Version of the folder layout; others are refused. Before version 0.2.0 of the program it was 1.
 FORMAT = 2
-"""Version of the folder layout; others are refused. Before version 0.2.0 of the program it was 1."""
 
+# For each result in ``attached/``, the command that makes it again; of a sweep, by the part before its dash.
 MADE_BY = {
     "measures": "measure {run}",
     "lengths": "measure {run} --lengths LENGTHS",
@@ -67,16 +68,15 @@ MADE_BY = {
     "positions": "encoders {run} --positions",
     "sweep": "sweep {run} --over {over}",
 }
-"""For each result in ``attached/``, the command that makes it again; of a sweep, by the part before its dash."""
 
+# Exceptions that reading a broken file may raise.
 BROKEN = (
     *(OSError, ValueError, KeyError, TypeError, IndexError, EOFError, AttributeError, RecursionError),
     *(MemoryError, OverflowError, SyntaxError, TokenError, BadZipFile),  # from headers of .npy files
 )
-"""Exceptions that reading a broken file may raise."""
 
+# Most characters of a name or path in a run's record.
 MAX_WORD = 10_000
-"""Most characters of a name or path in a run's record."""
 
 Digest = Annotated[str, Holds(lambda text: bool(re.fullmatch("[0-9a-f]{64}", text)), "a SHA-256")]
 

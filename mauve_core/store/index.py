@@ -26,14 +26,14 @@ from mauve_core.store.folder import COMPARISON, RunSummary, folder_bytes, read_s
 from mauve_core.store.placing import locked
 
 INDEX = "index.sqlite"
+# Name under which the last damaged index is put aside; nothing reads it.
 ASIDE = "index.damaged.sqlite"
-"""Name under which the last damaged index is put aside; nothing reads it."""
 
+# Layout of the table and its summaries, kept as the file's user_version; raise it when either changes.
 FORMAT = 1
-"""Layout of the table and its summaries, kept as the file's user_version; raise it when either changes."""
 
+# Seconds to wait for another writer, who takes milliseconds.
 WAIT_S = 5
-"""Seconds to wait for another writer, who takes milliseconds."""
 
 _TABLE = (
     "DROP TABLE IF EXISTS runs",
@@ -41,17 +41,17 @@ _TABLE = (
     f"PRAGMA user_version = {FORMAT}",
 )
 
+# By id: the folder's fingerprint when it was read, and its summary.
 _Lines = dict[str, tuple[str, RunSummary]]
-"""By id: the folder's fingerprint when it was read, and its summary."""
 
+# Runs that can be read, and the errors of the others.
 _Listed = tuple[_Lines, dict[str, StorageError]]
-"""Runs that can be read, and the errors of the others."""
 
+# By root: the last listing, for when the index cannot be used.
 _last: dict[Path, _Lines] = {}
-"""By root: the last listing, for when the index cannot be used."""
 
+# By root: why the index could not be used at the last listing.
 _failed: dict[Path, StorageError] = {}
-"""By root: why the index could not be used at the last listing."""
 
 
 class IndexWarning(UserWarning):

@@ -23,8 +23,8 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.store.folder import BROKEN, RunSummary, folder_bytes, is_id, parse_json, read_summary, run_id
 
 BIN = ".bin"
+# Prefix of a folder that is being written or removed; never listed, never loaded.
 PARTIAL = ".partial"
-"""Prefix of a folder that is being written or removed; never listed, never loaded."""
 
 _RUN, _DELETED = "run", "deleted.json"
 _TOKEN = re.compile(r"\d{8}T\d{12}-[0-9a-f]{8}")

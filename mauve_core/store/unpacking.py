@@ -25,18 +25,18 @@ from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
 from mauve_core.store.checking import checked_run
 from mauve_core.store.folder import RATINGS, LayoutError, Run, is_id, parse_json, run_id
 
+# Limit for all files of one run together.
 MAX_BYTES = 20 << 30
-"""Limit for all files of one run together."""
 
 MAX_FILES = 100_000
+# Bytes of the zip file's directory, which is read at once.
 MAX_DIRECTORY = 16 << 20
-"""Bytes of the zip file's directory, which is read at once."""
 
+# Most bytes of a JSON file, and of the manifest.
 MAX_JSON, MAX_MANIFEST = 256 << 20, 32 << 20
-"""Most bytes of a JSON file, and of the manifest."""
 
+# Highest compression ratio of entries above 1 MiB; JSON reaches a tenth of it.
 MAX_RATIO, RATIO_FROM = 300, 1 << 20
-"""Highest compression ratio of entries above 1 MiB; JSON reaches a tenth of it."""
 
 TODO = "Export the run again with: mauve-lens runs export"
 

@@ -22,8 +22,8 @@ from mauve_core.tasks.amounts import Amount
 
 Result = TypeVar("Result")
 
+# Called with a new run as soon as it is stored with its scores, while work on it goes on.
 Stored = Callable[[Run], None]
-"""Called with a new run as soon as it is stored with its scores, while work on it goes on."""
 
 
 def unheeded(run: Run) -> None:
@@ -32,8 +32,8 @@ def unheeded(run: Run) -> None:
 
 Splits = Annotated[int, Within(1, 100)]
 
+# Progress stage of work that adds to a run.
 SAVING = "Saving the result"
-"""Progress stage of work that adds to a run."""
 
 
 class Task(ABC):

@@ -23,8 +23,8 @@ from mauve_core.store.features import stored_features, without_features
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
 
+# Encoder settings whose meaning depends on the model.
 OF_THE_MODEL = ("revision", "pooling", "layer")
-"""Encoder settings whose meaning depends on the model."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from mauve_core.tasks.recompare import RecompareTask
 from mauve_core.tasks.study import StudyTask
 from mauve_core.tasks.sweep import SweepTask
 
+# Every task by its kind.
 KINDS: dict[str, type[Task]] = {
     task.kind: task
     for task in (
@@ -43,13 +44,12 @@ KINDS: dict[str, type[Task]] = {
         PositionsTask,
     )
 }
-"""Every task by its kind."""
 
+# By kind: work of an unfinished job that is not repeated on resuming; the other kinds start over.
 KEPT = {kind: task.kept for kind, task in KINDS.items() if task.kept}
-"""By kind: work of an unfinished job that is not repeated on resuming; the other kinds start over."""
 
+# Kinds of jobs that create a run; the others add to one.
 MAKING_RUNS = tuple(kind for kind, task in KINDS.items() if issubclass(task, NewRunTask))
-"""Kinds of jobs that create a run; the others add to one."""
 
 
 def read_task(kind: str, values: Mapping[str, Any]) -> Task:

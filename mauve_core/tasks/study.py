@@ -40,11 +40,11 @@ from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
 from mauve_core.tasks.study_texts import FINISH_REASON, cut_answers, cut_texts
 
+# In a study, this decoder without a perplexity takes that of the human side.
 ADVERSARIAL = "adversarial"
-"""In a study, this decoder without a perplexity takes that of the human side."""
 
+# Receives a sentence on the requests that a server will get, before the first one.
 Tell = Callable[[str], None]
-"""Receives a sentence on the requests that a server will get, before the first one."""
 
 
 @dataclass(frozen=True)

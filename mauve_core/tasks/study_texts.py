@@ -11,8 +11,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.metadata import python_values
 from mauve_core.encoders.tokenizing import read_texts
 
+# Field of a server's rows: ``length`` where it ended a text at the greatest number of tokens.
 FINISH_REASON = "finish_reason"
-"""Field of a server's rows: ``length`` where it ended a text at the greatest number of tokens."""
 
 
 def cut_texts(corpus: Corpus, tokenizer: Any, prompt_tokens: int | None, text_tokens: int) -> Corpus:

@@ -26,8 +26,8 @@ from tests.scoring.test_intervals import PROMPTS, made, twin_of
 
 pytestmark = pytest.mark.integration
 
+# Sums in another order; the exchange rates are equal.
 ROUNDING = 1e-9
-"""Sums in another order; the exchange rates are equal."""
 
 
 @pytest.fixture(scope="module")

@@ -22,13 +22,13 @@ from tests import handmade
 
 pytestmark = pytest.mark.integration
 
+# The fast frontier of the resamples is right to some 1e-14 nats, and a score moves by at most c = 5 times that.
 ROUNDING = 1e-12
-"""The fast frontier of the resamples is right to some 1e-14 nats, and a score moves by at most c = 5 times that."""
 
 MODEL = "b"
 
+# Enough texts for intervals.
 N = {name: 4 * n for name, n in handmade.N.items()}
-"""Enough texts for intervals."""
 
 
 @pytest.fixture(scope="module")

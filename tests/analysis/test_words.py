@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from mauve_core.analysis.words import DistinctiveWord, class_based_tfidf, count_words
 from mauve_core.base.errors import InputError
 
+# A handful of float64 operations on numbers near one.
 ROUNDING = 1e-12
-"""A handful of float64 operations on numbers near one."""
 
 
 def distinctive_words(

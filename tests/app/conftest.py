@@ -25,10 +25,10 @@ from tests.synthetic import make_run, with_map
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
+# Folded parts that page tests open unless they say otherwise.
 FOLDED = dict.fromkeys(
     ("clusters_capture", "probes_all", "methods_sampling", "methods_agreement", "published_settings"), True
 )
-"""Folded parts that page tests open unless they say otherwise."""
 
 
 @pytest.fixture(scope="session", autouse=True)

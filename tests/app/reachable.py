@@ -29,13 +29,13 @@ from tests.app.asgi import hash_of
 REACHED = 299
 HERE = "http://127.0.0.1:8501"
 PASSWORD = "correct horse"
+# The environment of the server for each kind of visitor.
 KINDS: dict[str, dict[str, str]] = {
     "signed out": {sharing.PASSWORD_HASH: hash_of(PASSWORD)},
     "signed in, read-only": {sharing.PASSWORD_HASH: hash_of(PASSWORD), sharing.READ_ONLY: "1"},
     "signed in": {sharing.PASSWORD_HASH: hash_of(PASSWORD)},
     "on this machine, without a sign-in": {},
 }
-"""The environment of the server for each kind of visitor."""
 
 
 async def _reached(_: Request) -> PlainTextResponse:

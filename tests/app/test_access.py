@@ -37,6 +37,7 @@ VIEWS = (
     "new_run",
     "findings",
 )
+# Functions and methods that change what is stored, by the name that they are called on (``store``: any store).
 CHANGING = {
     "queue": {"start", "cancel", "resume", "remove", "take_back"},
     "store": {
@@ -54,7 +55,6 @@ CHANGING = {
         "import_",
     },
 }
-"""Functions and methods that change what is stored, by the name that they are called on (``store``: any store)."""
 
 
 @pytest.fixture

@@ -15,14 +15,14 @@ from tests.colours import colours, wrong
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
+# The run's last candidate: alone, it would have the first color.
 SHOWN = "collapsed"
-"""The run's last candidate: alone, it would have the first color."""
+# Page, parameters, open tabs, and the least number of figures of the candidate.
 PAGES: list[tuple[str, dict[str, str], dict[str, str], int]] = [
     ("gap", {"cluster": "1"}, {"gap_tabs": "What would close the gap"}, 3),
     ("clusters", {}, {"cluster_detail_tabs": "Why"}, 1),
     ("map", {}, {}, 1),
 ]
-"""Page, parameters, open tabs, and the least number of figures of the candidate."""
 
 
 def names_of(run: Run) -> list[str]:

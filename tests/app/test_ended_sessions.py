@@ -25,8 +25,8 @@ from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 120.0
+# Descriptors that the server is allowed at first.
 FEW = 200
-"""Descriptors that the server is allowed at first."""
 
 
 class Server:

@@ -28,8 +28,8 @@ OpenPage = Callable[..., AppTest]
 DECODERS, NEW_RUN = "views/decoders/decoders.py", "views/new_run/new_run.py"
 SWEEP = {"section": "sweeps", "axis": "scale"}
 PLACE = "sweep_start_scale"
+# Id of the job that a press starts.
 STARTED = "20260101-000000000009-abcd"
-"""Id of the job that a press starts."""
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from mauve_app.url.parameters import State, changed, parse, to_query
 from mauve_core.analysis.selection import inside_polygon
 
 DIAMOND = [(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)]
+# Two teeth on a bar; the notch between them ends at (2, 1).
 TEETH = [(0.0, 0.0), (4.0, 0.0), (4.0, 1.0), (3.0, 2.0), (2.0, 1.0), (1.0, 2.0), (0.0, 1.0)]
-"""Two teeth on a bar; the notch between them ends at (2, 1)."""
 
 
 def dense(polygon: list[tuple[float, float]], points: int) -> list[tuple[float, float]]:

@@ -30,8 +30,8 @@ pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/map/map.py"
+# The upper right quarter of the made-up map.
 LASSO = "0,0;1,0;1,1;0,1"
-"""The upper right quarter of the made-up map."""
 
 
 @pytest.fixture

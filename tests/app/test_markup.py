@@ -10,13 +10,13 @@ import pytest
 from mauve_app.components.markup import escaped
 from tests.payloads import PAYLOADS, plain
 
+# What Streamlit 1.67 makes links, icons and signs of when it has read the Markdown and taken its escapes away.
 TAKEN = (
     r"(?i)(https?://|www(?=\.))[-.\w]+",
     r"(?<![-.\w+])[-.\w+]+@[-\w]+(\.[-\w]+)*\.[-\w]*[^-\W\d_](?![-.\w])",
     r":[\w+-]+:",
     r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)",
 )
-"""What Streamlit 1.67 makes links, icons and signs of when it has read the Markdown and taken its escapes away."""
 
 ISOLATE, END = "\u2068", "\u2069"
 

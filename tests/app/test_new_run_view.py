@@ -37,11 +37,11 @@ pytestmark = pytest.mark.integration
 OpenPage = Callable[..., AppTest]
 VIEW = "views/new_run/new_run.py"
 N = 25
+# Settings that are folded away.
 MORE = {
     "explained_variance": 0.85, "restarts": 2, "confidence": 0.9, "scale": 2.5, "bootstrap": 300, "seed": 7,
     "unit_rows": "after",
 }  # fmt: skip
-"""Settings that are folded away."""
 
 
 def jsonl(n: int = N, **extra: str) -> bytes:

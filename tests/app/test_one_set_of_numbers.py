@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 NAME = "shifted"
 LOOKED_INSIDE = ("clusters", "gap", "map")
 
+# Pages, by folder, that print the leaderboard's mean and spread of a candidate, and what their link says.
 SAME: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("compare", {}),
     ("decoders", {"section": "measures", "measured": "table"}),
@@ -40,11 +41,11 @@ SAME: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("gap", {"partition": "joint", "seed": "1", "below": "what-if", "chosen": "1"}),
     ("map", {"scale": "2", "smoothing": "laplace"}),
 )
-"""Pages, by folder, that print the leaderboard's mean and spread of a candidate, and what their link says."""
 
+# The reason in a folded part of Methods.
 OF_SAMPLING = "Pairwise partition, the candidate's median seed"
-"""The reason in a folded part of Methods."""
 
+# Pages with other numbers, and the words that say why.
 REASONS: tuple[tuple[str, Mapping[str, str], str], ...] = (
     ("decoders", {"section": "sweeps", "axis": "k"}, "Only at the run's own value and number of seeds is it the"),
     ("methods", {}, methods.ABOUT_LEADERBOARD),
@@ -55,10 +56,9 @@ REASONS: tuple[tuple[str, Mapping[str, str], str], ...] = (
     ("gap", {"scale": "2"}, "at c = 2; these clusters: seed"),
     ("map", {"smoothing": "laplace"}, "with Laplace smoothing; these clusters: seed"),
 )
-"""Pages with other numbers, and the words that say why."""
 
+# Pages that print no score of a run's candidates.
 NO_SCORE = {"findings", "judge", "published", "new_run", "texts"}
-"""Pages that print no score of a run's candidates."""
 
 
 @pytest.fixture(autouse=True)

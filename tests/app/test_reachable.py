@@ -10,11 +10,11 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
+# The health check, which says nothing but that the server runs, and the sign-in.
 SIGNED_OUT = {
     "GET /_stcore/health", "GET /sign-in", "HEAD /_stcore/health", "HEAD /sign-in", "OPTIONS /_stcore/health",
     "POST /sign-in", "POST /sign-out",
 }  # fmt: skip
-"""The health check, which says nothing but that the server runs, and the sign-in."""
 
 READ_ONLY = SIGNED_OUT | {
     "GET /{path:path}", "HEAD /{path:path}",

@@ -13,19 +13,19 @@ from tests.app.pages import url_of
 OpenPage = Callable[..., AppTest]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("full_home")]
 
+# View, query, kind and key of a control, and what it is set to.
 GESTURES: tuple[tuple[str, Mapping[str, str], str, str, Any], ...] = (
     ("clusters", {"cluster": "0", "detail": "why"}, "segmented_control", "url_pair", 1),
     ("probes", {}, "toggle", "url_other_sources", False),
     ("judge", {"tab": "results"}, "number_input", "url_seconds", 45),
     ("published", {}, "selectbox", "url_against", ("stories", "discriminator_accuracy")),
 )
-"""View, query, kind and key of a control, and what it is set to."""
 
+# View, query, and the tab that a link opens besides: AppTest cannot click one.
 TABS: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
     ("decoders", {"section": "sweeps", "axis": "k"}, {"swept": "table"}),
     ("probes", {"part": "flow"}, {"moves": "largest"}),
 )
-"""View, query, and the tab that a link opens besides: AppTest cannot click one."""
 
 
 def control(app: AppTest, kind: str, key: str) -> Any:

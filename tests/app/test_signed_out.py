@@ -33,8 +33,8 @@ from tests.serving.test_sharing import write_secrets
 SECRET = "k" * 40
 USER = "_streamlit_user"
 HERE = "http://127.0.0.1:8501"
+# Every sign-in has a second of its own; the clock is read once, because it may tick between two sign-ins.
 _SIGN_IN_TIMES = itertools.count(int(time.time()), -1)
-"""Every sign-in has a second of its own; the clock is read once, because it may tick between two sign-ins."""
 
 
 async def _page(_: object) -> PlainTextResponse:

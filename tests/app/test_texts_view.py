@@ -20,8 +20,8 @@ pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/texts/texts.py"
+# In some texts of every source of the made-up run.
 WORD = "river"
-"""In some texts of every source of the made-up run."""
 
 
 @pytest.fixture(autouse=True)

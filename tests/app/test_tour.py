@@ -19,8 +19,8 @@ pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
+# With the last one, on the reader's own texts.
 STOPS = 5
-"""With the last one, on the reader's own texts."""
 
 
 def said(app: AppTest) -> str:

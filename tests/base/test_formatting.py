@@ -234,8 +234,8 @@ def test_decimals_never_grow_with_a_further_spread(value: float, sds: list[float
     assert decimals_of(value, *sds, 123.0) <= decimals_of(value, *sds)
 
 
+# A format with a number of decimals, or with a sign.
 HAND_MADE = re.compile(r"\.[0-9{].*[fge%]$|^[+z]")
-"""A format with a number of decimals, or with a sign."""
 
 LEFT_ALONE = {
     "app/mauve_app/url/codecs.py": "the URL",

@@ -34,8 +34,8 @@ CONFIG = EncoderConfig(model="nobody/has-this")
 FRAME = pd.DataFrame({"id": IDS, "text": TEXTS, "n": [1, 2, 3]})
 
 
+# A column as it is left by sorting or drawing rows: its index tells another order.
 OUT_OF_ORDER = pd.Series(TEXTS, index=[2, 0, 1])
-"""A column as it is left by sorting or drawing rows: its index tells another order."""
 
 
 TAKERS: dict[str, Callable[[Any], Any]] = {

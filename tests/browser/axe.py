@@ -20,13 +20,13 @@ import pytest
 from playwright.sync_api import Page
 
 VERSION = "4.14.1"
+# Of the package as npm serves it: ``npm view axe-core@VERSION dist.integrity``.
 SHA512 = "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ=="
-"""Of the package as npm serves it: ``npm view axe-core@VERSION dist.integrity``."""
 
 SCRIPT = Path(__file__).resolve().parents[2] / ".cache" / f"axe-core-{VERSION}.min.js"
 NO_AXE = "axe-core is not here and npm could not fetch it"
+# For page_chrome.js, which follows what is drawn.
 PAUSE_MS = 500
-"""For page_chrome.js, which follows what is drawn."""
 
 SEVERE = ("serious", "critical")
 

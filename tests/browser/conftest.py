@@ -35,14 +35,14 @@ CHROMIUM_FLAGS = [
 ]  # fmt: skip
 NO_CHROMIUM = "THE BROWSER TESTS DID NOT RUN: no Chromium on this machine (apt-get install chromium)"
 START_TIMEOUT_S = 120
+# Id of the run whose names and texts are payloads.
 HOSTILE = "script-alert-1-script-hostile"
-"""Id of the run whose names and texts are payloads."""
 _POLICY = "Content Security Policy"
+# Chromium itself is silent where a script may not be compiled.
 _SAY_VIOLATIONS = f"""document.addEventListener("securitypolicyviolation", event =>
     console.error("{_POLICY}", event.effectiveDirective, event.blockedURI))"""
-"""Chromium itself is silent where a script may not be compiled."""
+# Of every wait: machines that others share are three times slower at times, and two tests run at once.
 PAGE_TIMEOUT_MS = 60_000
-"""Of every wait: machines that others share are three times slower at times, and two tests run at once."""
 expect.set_options(timeout=PAGE_TIMEOUT_MS)
 
 

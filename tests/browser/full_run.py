@@ -21,9 +21,10 @@ from tests.probe_tables import table_of
 from tests.synthetic import make_run, with_map
 
 RATED = 12
+# Measures that read neither a model nor a tokenizer.
 CHEAP = ("length", "precision", "recall")
-"""Measures that read neither a model nor a tokenizer."""
 
+# View, query, and how many of its controls follow the URL at least.
 FOLLOWED: tuple[tuple[str, Mapping[str, str], int], ...] = (
     (
         "compare",
@@ -51,7 +52,6 @@ FOLLOWED: tuple[tuple[str, Mapping[str, str], int], ...] = (
     ("published", {"paper": "neurips-2021", "published": "self_bleu", "plane": "ranks", "table": "news_grover"}, 5),
     ("runs", {"query": "full", "tags": "final"}, 3),
 )
-"""View, query, and how many of its controls follow the URL at least."""
 
 
 def make_full_run(home: Path) -> Run:

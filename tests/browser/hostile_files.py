@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+# By name, and what is said of each.
 REFUSED = {
     "nul.jsonl": "NUL byte",
     "ten-megabytes.jsonl": "too long",
@@ -19,7 +20,6 @@ REFUSED = {
     "bomb.jsonl.gz": "too many rows",
     "bomb.parquet": "unpacks to more than",
 }
-"""By name, and what is said of each."""
 
 
 def write_refused(folder: Path) -> dict[str, Path]:

@@ -14,11 +14,11 @@ from mauve_core.store import Run, RunStore
 from tests.images.made import draw_images
 
 DIMENSION = 4
+# Of one group in every dimension; of the other, it is negative. The standard deviation within each is 1.
 CENTER = 20.0
-"""Of one group in every dimension; of the other, it is negative. The standard deviation within each is 1."""
 
+# Images in each of the two groups, by source.
 Counts = Mapping[str, tuple[int, int]]
-"""Images in each of the two groups, by source."""
 
 
 def make_image_run(home: Path, counts: Counts, *, name: str = "images") -> Run:

@@ -28,14 +28,14 @@ RUN = "synthetic"
 IMAGES = "images"
 DARK = "dark-images"
 
+# Views that show pictures of a run of images.
 WITH_PICTURES = ("clusters", "cluster", "why", "map-area", "map-cluster", "texts-all")
-"""Views that show pictures of a run of images."""
 
+# Rule, part of the selector or markup, and why it stays.
 ACCEPTED: tuple[tuple[str, str, str], ...] = ()
-"""Rule, part of the selector or markup, and why it stays."""
 
+# Until charts have taken a new width or theme over.
 RESIZE_MS = 300
-"""Until charts have taken a new width or theme over."""
 
 _BACKGROUND = """() => Math.max(...getComputedStyle(document.querySelector('[data-testid="stApp"]'))
     .backgroundColor.match(/\\d+/g).slice(0, 3).map(Number))"""

@@ -14,6 +14,7 @@ from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+# Every page, and a chart that stands on it.
 VIEWS = {
     "": "frontier_chart",
     "decoders": None,
@@ -27,7 +28,6 @@ VIEWS = {
     "new_run": None,
     "findings": "findings_chart",
 }
-"""Every page, and a chart that stands on it."""
 
 EXPECTED = {
     "X-Frame-Options": "DENY",
@@ -35,8 +35,8 @@ EXPECTED = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+# Sources of a policy that name no other host; digests come beside.
 ONLY_HERE = {"'self'", "'none'", "data:", "blob:", "'unsafe-inline'", "'unsafe-eval'"}
-"""Sources of a policy that name no other host; digests come beside."""
 
 
 def asked(url: str, **headers: str) -> tuple[int, dict[str, str]]:

@@ -26,8 +26,8 @@ from tests.payloads import plain
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
 
+# The server by itself takes some 300, a file of the sizes that are allowed some hundred more.
 MOST_MB = 1500
-"""The server by itself takes some 300, a file of the sizes that are allowed some hundred more."""
 
 
 def expect_unharmed(page: Page, url: str) -> None:

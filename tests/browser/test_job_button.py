@@ -17,8 +17,8 @@ from tests.synthetic import make_run
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 PLACE = ".st-key-sweep_start_scale_place"
+# Pixels by which the progress may stand higher or lower than the button did.
 MOST_MOVED = 8.0
-"""Pixels by which the progress may stand higher or lower than the button did."""
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.m
 
 JOB_TIMEOUT_MS = 240_000
 NAME = "human vs close, collapsed"
+# Kills of the server, and how many of them find it still starting.
 KILLS, WHILE_STARTING = 10, 4
-"""Kills of the server, and how many of them find it still starting."""
 
 MOST_DELAY_S = 2.0
 

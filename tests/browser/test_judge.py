@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 ANN = "Ann"
 
+# Of answer_panel.js: what the server does not answer is sent again after this time.
 RETRY_MS = 8000
-"""Of answer_panel.js: what the server does not answer is sent again after this time."""
 
 
 @pytest.fixture

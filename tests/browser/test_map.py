@@ -22,8 +22,8 @@ from tests.browser import charts
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 CHART = "map_chart"
+# Corners as shares of the plot's width and height, from its upper left.
 TRIANGLE = np.array([[0.04, 0.06], [0.96, 0.10], [0.45, 0.93]])
-"""Corners as shares of the plot's width and height, from its upper left."""
 
 
 def open_map(page: Page, url: str, **parameters: str) -> None:

@@ -31,6 +31,7 @@ ASKED = (
     ("DELETE", "/_stcore/upload_file/a/b"), ("POST", "/sign-in"),
 )  # fmt: skip
 
+# Opens a connection, asks for the page of runs, and says whether its words came; until the server closes it.
 CONNECT = """([address, first, wanted]) => new Promise(done => {
     const socket = new WebSocket(address, ["streamlit", "x"]);
     const seen = {opened: false, read: false};
@@ -46,7 +47,6 @@ CONNECT = """([address, first, wanted]) => new Promise(done => {
     };
     socket.onclose = () => done(seen);
 })"""
-"""Opens a connection, asks for the page of runs, and says whether its words came; until the server closes it."""
 
 ASK = """([address, method, mode]) => fetch(address, {method, mode, credentials: "include"})
     .then(answer => `${answer.type} ${answer.status}`, () => "refused")"""

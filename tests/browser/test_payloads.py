@@ -37,9 +37,10 @@ from tests.synthetic import CROWD, make_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.timeout(1800)]
 
+# Of a run that shows all of a part at once, the names of the payloads: one for each candidate.
 PARTS = [tuple(PAYLOADS)[first : first + CROWD] for first in range(0, len(PAYLOADS), CROWD)]
-"""Of a run that shows all of a part at once, the names of the payloads: one for each candidate."""
 
+# What came to life on a page: what ran, and elements that are of payloads, also within components.
 _ALIVE = """([inside]) => {
     const found = [];
     if (window.ran !== undefined) found.push(`a script ran ${window.ran} times`);
@@ -67,7 +68,6 @@ _ALIVE = """([inside]) => {
     }
     return found.map(each => each.slice(0, 300));
 }"""
-"""What came to life on a page: what ran, and elements that are of payloads, also within components."""
 
 
 def alive(page: Page) -> list[str]:

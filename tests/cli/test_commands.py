@@ -86,8 +86,8 @@ def test_what_is_announced_is_there() -> None:
     assert tuple(map(tuple, known)) == names
 
 
+# Libraries that take longer to import than a wrong command may take.
 SLOW = {"torch", "transformers", "numba", "sklearn", "streamlit", "scipy", "pandas", "pyarrow", "plotly"}
-"""Libraries that take longer to import than a wrong command may take."""
 
 
 @pytest.mark.slow

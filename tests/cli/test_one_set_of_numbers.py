@@ -27,6 +27,7 @@ pytestmark = pytest.mark.integration
 NAME, OTHER = "shifted", "close"
 SCORE = ScoreConfig(seeds=2, restarts=1, bootstrap=100)
 
+# Commands that print the leaderboard's mean and spread, and one call of each.
 SAME = {
     "runs show": "runs show synthetic",
     "runs compare": "runs compare synthetic again",
@@ -40,17 +41,16 @@ SAME = {
     "sweep --over k": "sweep synthetic --over k --values 3,6",
     "sweep --over n": "sweep synthetic --over n --values 30,60",
 }
-"""Commands that print the leaderboard's mean and spread, and one call of each."""
 
 OWN_VALUE = "Only at the run's own value and number of seeds is it the leaderboard's score."
+# What a command says that prints other numbers beside it.
 REASONS = {
     "methods": methods.ABOUT_LEADERBOARD,
     **{f"sweep --over {axis}": OWN_VALUE for axis in ("scale", "k", "n")},
 }
-"""What a command says that prints other numbers beside it."""
 
+# They print ``to_table`` of a run just made, as ``runs show`` does.
 AS_COMPARE = {"compare", "study", "demo"}
-"""They print ``to_table`` of a run just made, as ``runs show`` does."""
 
 NO_SCORE = {
     "attributes", "encode", "gate", "generate", "measure", "published", "ratings", "app", "password", "work", "jobs",

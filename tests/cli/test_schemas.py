@@ -33,6 +33,8 @@ from tests.word_runs import encoded_run
 
 pytestmark = pytest.mark.integration
 
+# Beginning of the SHA-256 of each shape, without its descriptions. Whoever changes a shape raises its version in
+# ``mauve_core/cli/outputs.py`` and replaces the line: what scripts rely on has a number.
 DIGESTS = {
     "mauve-lens/compare/1": "6c983256d91e668f",
     "mauve-lens/shard-merge/1": "00c49870048fd7a1",
@@ -58,8 +60,6 @@ DIGESTS = {
     "mauve-lens/jobs/1": "4c94506261d80d18",
     "mauve-lens/jobs-log/1": "56373029450ee386",
 }
-"""Beginning of the SHA-256 of each shape, without its descriptions. Whoever changes a shape raises its version in
-``mauve_core/cli/outputs.py`` and replaces the line: what scripts rely on has a number."""
 
 FILES = "--human human.jsonl --model close=close.jsonl"
 SIDES = " ".join(f"--features {name}={name}.npy" for name in ("human", "close"))
@@ -68,6 +68,7 @@ GATED = " ".join(
     for side, name in {"reference": "human", "baseline": "close", "candidate": "collapsed"}.items()
 )
 
+# Calls of every command that take little time; ``measure`` before ``test``, which needs its result.
 CALLS = {
     "compare": (f"compare {FILES} {SIDES} --seeds 2 --bootstrap 100 --no-map",),
     "runs show": ("runs show synthetic", "runs show repeated", "runs show one"),
@@ -110,10 +111,9 @@ CALLS = {
     "jobs": ("jobs",),
     "jobs log": ("jobs log 20260101-000000000002-abcd",),
 }
-"""Calls of every command that take little time; ``measure`` before ``test``, which needs its result."""
 
+# It prints a run by the same function as ``compare``, after hours of work on real texts.
 AS_COMPARE = {"study"}
-"""It prints a run by the same function as ``compare``, after hours of work on real texts."""
 
 QUIET = (
     "compare",

@@ -23,8 +23,8 @@ from backports import zstd
 
 from tests.layouts import N, batch, chat_completion, harness_sample, other, prompt, shared_gpt, text
 
+# Writes a file, or a folder, into an existing folder and returns its path.
 Write = Callable[[Path], Path]
-"""Writes a file, or a folder, into an existing folder and returns its path."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts, limits, read_corpus
 from mauve_core.corpus.pairing import shared_prompts
 
+# The second generation comes first in the file, and 9 is before 10 although "10" is before "9".
 PLACES = [(g, i) for g in (10, 9) for i in range(3)]
-"""The second generation comes first in the file, and 9 is before 10 although "10" is before "9"."""
 
 
 def file_of(folder: Path, rows: list[dict[str, Any]], name: str = "model.jsonl") -> Path:

@@ -21,12 +21,12 @@ from mauve_core.corpus.normalizing_steps import EMPTIED, STEPS, Change, parse_st
 from mauve_core.corpus.token_marks import count_marks
 
 ALL = tuple(f"{name}:3" if name == "words" else name for name in STEPS)
+# Parts of which texts are made that come to look like marks only when others are removed.
 PIECES = [
     *("a", "b", "é", "e\u0301", " ", "  ", "\n", "\r\n", "\u2028", "\t", "“", "’", '"', "'", "``", "''", ".", "1", "<"),
     *("<s>", "</s>", "<|endoftext|>", "<un", "##k>", " ##k", "Ġ", "Ċ", "▁", " ,", " n't", "@", "@-@", " @,@ "),
     *("-LRB-", "-LSB-", "UNK"),
 ]
-"""Parts of which texts are made that come to look like marks only when others are removed."""
 
 
 def side(name: str, texts: Sequence[str], prompts: Sequence[str] | None = None) -> Corpus:

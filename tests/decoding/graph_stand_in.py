@@ -16,8 +16,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from transformers import BatchEncoding
 
+# Operations whose result the host waits for.
 WAITING = ("_local_scalar_dense", "nonzero", "is_nonzero", "equal", "masked_select")
-"""Operations whose result the host waits for."""
 
 
 class Graph:

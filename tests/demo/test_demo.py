@@ -226,6 +226,7 @@ def test_committed_measures_are_of_the_committed_texts(corpora):
         assert kept.human.value == pytest.approx(row.human.value, rel=1e-12)
 
 
+# Beginnings of SHA-256 of the texts that the committed probes perturbed.
 PERTURBED = {
     "first-third": "ad6281a68bd081f0",
     "drop-articles": "9004a45fa3e928dd",
@@ -233,7 +234,6 @@ PERTURBED = {
     "swap-halves": "41cf626be90011e4",
     "shuffle-words": "0be55e1ba7f3217c",
 }
-"""Beginnings of SHA-256 of the texts that the committed probes perturbed."""
 
 
 def test_committed_probes_are_of_the_committed_texts_and_of_what_perturbations_do(corpora):

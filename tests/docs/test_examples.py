@@ -13,11 +13,11 @@ from mauve_core.scoring.own_divergence import divergence
 
 pytestmark = pytest.mark.integration
 
+# Public names that begin a reader's first program.
 WITH_EXAMPLES = ("RunStore", "compare", "compute_mauve", "divergence", "figure", "read_corpus")
-"""Public names that begin a reader's first program."""
 
+# Those that are not imported from the package itself.
 OTHERS = {"divergence": divergence}
-"""Those that are not imported from the package itself."""
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)

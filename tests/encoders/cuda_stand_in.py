@@ -108,13 +108,13 @@ def varlen_2_12(
     return _plain(query, key, value, (cu_seq_q, cu_seq_k), (max_q, max_k), window_size, scale)
 
 
+# The kernel for texts of unequal length from each version of torch on, with the parameters that it has there.
 KERNELS: Mapping[str, Callable[..., Tensor] | None] = {
     "2.9": None,
     "2.10": varlen_2_10,
     "2.11": varlen_2_11,
     NEWEST: varlen_2_12,
 }
-"""The kernel for texts of unequal length from each version of torch on, with the parameters that it has there."""
 
 
 def _plain(

@@ -135,6 +135,7 @@ OWN_CODE = write(
     "own.py", CODE + "from transformers import PretrainedConfig\nclass C(PretrainedConfig): model_type='own'\n"
 )
 
+# How a folder is spoilt, and what the error names.
 SPOILT: dict[str, tuple[Spoil, str]] = {
     "config a list": (write(CONFIG, "[]"), "config.json"),
     "config null": (write(CONFIG, "null"), "config.json"),
@@ -257,4 +258,3 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         "okenizer",
     ),
 }
-"""How a folder is spoilt, and what the error names."""

@@ -23,8 +23,8 @@ from tests.encoders.test_packed import Tiny
 
 LENGTHS = (30, 30, 12, 7, 1)
 HEADS = 4
+# Scales of the logits, relative to 1 / sqrt(head size).
 USUAL, ODD = 1.0, 0.37
-"""Scales of the logits, relative to 1 / sqrt(head size)."""
 
 
 def drawn(kv_heads: int, size: int) -> tuple[Tensor, Tensor, Tensor, Layout]:

@@ -5,8 +5,8 @@ import torch
 
 from mauve_core.encoders.pooling import pool
 
+# Row 0: (0, 1), (2, 3), (4, 5); row 1: (6, 7), (8, 9), (10, 11).
 HIDDEN = torch.arange(2 * 3 * 2, dtype=torch.float32).reshape(2, 3, 2)
-"""Row 0: (0, 1), (2, 3), (4, 5); row 1: (6, 7), (8, 9), (10, 11)."""
 
 
 @pytest.mark.parametrize(

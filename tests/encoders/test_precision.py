@@ -29,13 +29,13 @@ from tests.synthetic import make_comparison_inputs
 Tiny = Callable[[str], str]
 RESULTS = Path(__file__).parents[2] / "benchmarks/results/device.md"
 TEXTS = ("First text.", "Second text.")
+# Keys of TEXTS; features are stored under such keys, so these never change.
 KEYS = {
     "float32": "974a708a750216df1687e1af9820d72d6205d3a85167249402f210f2363ecfb9",
     "tf32": "555979969f07f67da4a67aad43574e2a3b41bf8875ee4013deb79bc9d4ecdace",
     "bfloat16": "6825613522abe9ba61adbc464a127df5c44053395b9e924b9101ebd3f8eb188a",
     "float16": "63ec5810e6fc6058f8a1e876d7754ebd8ed989729e482fd3cd149093a56c2b35",
 }
-"""Keys of TEXTS; features are stored under such keys, so these never change."""
 
 
 class _Old:

@@ -17,8 +17,8 @@ from tests.tiny_models import MAKERS, make_gpt2
 
 Tiny = Callable[[str], str]
 
+# Until what does not happen counts as not happening.
 LONGEST_S = 60.0
-"""Until what does not happen counts as not happening."""
 
 
 @pytest.fixture(autouse=True)

@@ -29,8 +29,8 @@ from mauve_core.experiments.published.agreement import TOLERANCE, least_settings
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "data" / "published"
 
+# The papers print correlations to three decimals.
 THREE_DECIMALS = 5e-4 + 1e-9
-"""The papers print correlations to three decimals."""
 
 GAPS = ("generation_perplexity", "zipf", "repetition", "distinct_4", "self_bleu")
 
@@ -52,6 +52,7 @@ STORIES = {
     "jmlr-2023": (0.690, 0.762, 0.190, 0.833, 0.905, 0.905),
 }
 
+# Where no number is reproduced as it stands, and rounding explains each; beside them self-BLEU for human-like.
 ROUNDED = {
     ("neurips-2021", "webtext", "zipf"),
     ("neurips-2021", "webtext", "repetition"),
@@ -59,7 +60,6 @@ ROUNDED = {
     ("neurips-2021", "stories", "repetition"),
     ("jmlr-2023", "stories", "repetition"),
 }
-"""Where no number is reproduced as it stands, and rounding explains each; beside them self-BLEU for human-like."""
 
 COLUMNS = {
     "webtext_gpt2": "size decoding generation_perplexity generation_perplexity_sd zipf zipf_sd repetition "

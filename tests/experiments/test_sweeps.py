@@ -30,8 +30,8 @@ pytestmark = pytest.mark.integration
 
 N, SEEDS = 80, 3
 NAMES = ("close", "shifted", "collapsed")
+# The run sums shares of an error by tables, the sweep bin by bin: equal but for the last few bits.
 ROUNDING = 1e-12
-"""The run sums shares of an error by tables, the sweep bin by bin: equal but for the last few bits."""
 
 
 @pytest.fixture(scope="module")

@@ -38,8 +38,8 @@ from tests.handmade import make_comparison, spread
 from tests.probe_tables import flow_of, line_of
 
 RUN = ["greedy", "nucleus:p=0.9", "nucleus:p=0.95"]
+# Its color depends on the other two: alone or as one of two, it would have another.
 SHOWN = RUN[2]
-"""Its color depends on the other two: alone or as one of two, it would have another."""
 OWN = candidate_colour(RUN, SHOWN)
 CLUSTERS = ["sea", "sky", "<b>", "hill"]
 SPREADS = {score: spread(0.5, 0.1) for score in SCORES}
@@ -143,6 +143,7 @@ def curves() -> go.Figure:
     return frontier_figure(curve_points(error_curves(comparison(), "pairwise"), 5.0), 0.5)
 
 
+# Figures of all candidates, each with its number of traces of human texts.
 OF_THE_RUN: dict[str, tuple[Callable[[], go.Figure], int]] = {
     "frontier": (curves, 0),
     "leaderboard": (lambda: interval_figure(comparison(), "pairwise"), 3 * len(SCORES)),
@@ -153,8 +154,8 @@ OF_THE_RUN: dict[str, tuple[Callable[[], go.Figure], int]] = {
     "probes of human texts": (lambda: distance_figure(probes(HUMAN), "mauve", RUN), 0),
     "map by source": (lambda: mapped("source"), 5),
 }
-"""Figures of all candidates, each with its number of traces of human texts."""
 
+# Figures of one candidate.
 OF_ONE: dict[str, tuple[Callable[[], go.Figure], int]] = {
     "clusters, list": (lambda: ranked_figure(clusters(), SHOWN, CLUSTERS, colour=OWN), 1),
     "adds": (lambda: ledger("adds"), 0),
@@ -164,8 +165,8 @@ OF_ONE: dict[str, tuple[Callable[[], go.Figure], int]] = {
     "map by log ratio": (lambda: mapped("log_ratio", 1, 2), 1),
     "map by cost": (lambda: mapped("cost", 1, 2), 1),
 }
-"""Figures of one candidate."""
 
+# Figures without human texts.
 OF_NEITHER: dict[str, Callable[[], go.Figure]] = {
     "doses": doses,
     "sensitivity of perturbed human texts": lambda: sensitivity(HUMAN),
@@ -173,7 +174,6 @@ OF_NEITHER: dict[str, Callable[[], go.Figure]] = {
     "exchange": lambda: flows.matrix_figure(FLOW, range(4), CLUSTERS, (0, 1)),
     "map by cluster": lambda: mapped("cluster", 0),
 }
-"""Figures without human texts."""
 
 
 @pytest.mark.parametrize("name", OF_THE_RUN)

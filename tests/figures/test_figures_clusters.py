@@ -13,8 +13,8 @@ from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, translucent
 
 COLOUR = "#118f5a"
+# Values travel as float32.
 SINGLE = 1e-6
-"""Values travel as float32."""
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from mauve_core.figures.leaderboard import leaderboard_frame
 from mauve_core.scoring.result import Comparison, Difference
 from tests.handmade import estimate, make_comparison
 
+# The first candidate of the comparison made by hand.
 NASTY = "grün & <b>"
-"""The first candidate of the comparison made by hand."""
 
 
 def compared(count: int, *, step: float = 0.1, apart: bool = True, score: str = "mauve") -> Comparison:

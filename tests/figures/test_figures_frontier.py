@@ -30,11 +30,11 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
 from tests.handmade import estimate, make_comparison, untested
 
+# Figures carry float32, which keeps seven digits of numbers up to 1.
 FLOAT32 = 1e-6
-"""Figures carry float32, which keeps seven digits of numbers up to 1."""
 
+# Pixels of a line of the names' letters.
 NAME_HEIGHT = 14
-"""Pixels of a line of the names' letters."""
 
 NASTY = '<img src=x onerror="alert(1)">'
 
@@ -288,17 +288,17 @@ def test_colours_are_readable_on_light_and_dark(colour: str, background: str) ->
 
 
 FAMILIES = "abcdefghi"
+# Candidates that take every color.
 FULL = [f"{name}:p=0.{place}" for name in FAMILIES for place in range(MOST_SHADES)]
-"""Candidates that take every color."""
 
 
+# What is left of linear red, green and blue (Machado, Oliveira and Fernandes 2009, severity 1).
 MACHADO = {
     "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
     "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
 }
-"""What is left of linear red, green and blue (Machado, Oliveira and Fernandes 2009, severity 1)."""
 
 
 @pytest.mark.parametrize("sight", list(MACHADO))

@@ -15,8 +15,8 @@ from mauve_core.figures.theme import HUMAN_COLOUR
 from mauve_core.scoring.spread import Estimate
 
 COLOUR = "#118f5a"
+# Values travel as float32.
 SINGLE = 1e-6
-"""Values travel as float32."""
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from mauve_core.scoring.tables import rank_label
 from mauve_core.scoring.ties import overlap, shared_ranks
 
 NASTY = "grün & <b>"
+# The run's candidates: the place here decides the style.
 ORDER = ["absent", NASTY, "b", "c"]
-"""The run's candidates: the place here decides the style."""
 
 
 def score(value: float, half_width: float | None = 0.01) -> MethodScore:

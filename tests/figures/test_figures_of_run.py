@@ -16,8 +16,8 @@ from mauve_core.store import Run
 from tests.mutations import add_everything
 from tests.synthetic import make_run
 
+# Figures of what :func:`tests.mutations.add_everything` stores.
 STORED = ("measures", "lengths", "neighbors", "methods", "methods-agreement", "encoders", "probes", "sweep-scale")
-"""Figures of what :func:`tests.mutations.add_everything` stores."""
 
 
 @pytest.fixture(scope="module")

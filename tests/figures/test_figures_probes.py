@@ -44,8 +44,8 @@ NASTY = "replace:/<b>/&/"
 ORDER = ["greedy", "<i>source", "nucleus"]
 IDS = tuple("abcdefgh")
 BEFORE = (0, 0, 0, 1, 1, 3, 3, 3)
+# 0 -> 1 twice, 1 -> 0 and 3 -> 4 once; cluster 2 has no text before and none after.
 FLOW = flow_of(5, IDS, BEFORE, {"b": 1, "c": 1, "d": 0, "f": 4})
-"""0 -> 1 twice, 1 -> 0 and 3 -> 4 once; cluster 2 has no text before and none after."""
 
 TABLE = ProbeTable(
     HUMAN,

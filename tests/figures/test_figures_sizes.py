@@ -70,12 +70,12 @@ def ledger(count: int) -> go.Figure:
     )
 
 
+# Each with the least number of its rows, columns or curves that its callers can ask for.
 FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {
     "measures": (lambda count: panels_figure(measured(count, 2), names(2)), 0),
     "differences": (lambda count: differences_figure(with_tests(count)), 2),
     "ledger": (ledger, 1),
 }
-"""Each with the least number of its rows, columns or curves that its callers can ask for."""
 
 CASES = [(name, count) for name, (_, least) in FIGURES.items() for count in (0, 1, 2, MANY) if count >= least]
 

@@ -17,8 +17,8 @@ from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Partition
 
+# Sums of at most 60 terms below 1, in another order.
 ROUNDING = 1e-12
-"""Sums of at most 60 terms below 1, in another order."""
 
 counts = st.integers(2, 60).flatmap(
     lambda k: st.tuples(*(st.lists(st.integers(0, 9), min_size=k, max_size=k).filter(any) for _ in range(2)))

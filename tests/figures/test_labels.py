@@ -9,8 +9,8 @@ import pytest
 from mauve_core.figures.theme import as_label
 from tests.payloads import PAYLOADS
 
+# All names of characters in plotly.js 3 (src/constants/string_mappings.js); it reads numbers, too.
 KNOWN = {"amp": "&", "lt": "<", "gt": ">", "nbsp": "\u00a0", "times": "×", "plusmn": "±", "deg": "°", "mu": "μ"}
-"""All names of characters in plotly.js 3 (src/constants/string_mappings.js); it reads numbers, too."""
 
 
 def drawn(label: str) -> str:

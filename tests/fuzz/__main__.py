@@ -27,6 +27,7 @@ HEAD = """\
 """
 
 
+# Inputs of each kind in the table.
 COUNTS = {
     "text files": 154,
     "features": 70,
@@ -43,7 +44,6 @@ COUNTS = {
     "browser's messages": 60,
     "requests": 4300,
 }
-"""Inputs of each kind in the table."""
 
 
 def table(tallies: Mapping[str, Tally]) -> str:

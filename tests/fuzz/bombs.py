@@ -31,8 +31,8 @@ from tests.fuzz import reading, samples
 from tests.fuzz.oracle import MEGABYTES, SECONDS, Outcome, judged
 
 GB = 1 << 30
+# What a bomb holds is read up to a limit of the program: millions of rows, not a few kilobytes.
 BOMB_SECONDS = 3 * SECONDS
-"""What a bomb holds is read up to a limit of the program: millions of rows, not a few kilobytes."""
 HUGE = 1 << 60
 
 
@@ -52,8 +52,8 @@ class Bomb:
     read: Callable[[Path], object]
 
 
+# A function makes what is large or slow to make, since every run of the tests imports this module.
 Data = bytes | Callable[[], bytes]
-"""A function makes what is large or slow to make, since every run of the tests imports this module."""
 
 
 def data_of(given: Data) -> bytes:

@@ -19,15 +19,15 @@ from mauve_core.__main__ import build_parser
 from mauve_core.store.archive import MANIFEST
 from tests.fuzz.mutate import Change, in_bytes, in_json
 
+# Changes the sample at a path, and says what it changed.
 ChangeSample = Callable[[Path, random.Random], str]
-"""Changes the sample at a path, and says what it changed."""
 
 OTHER_NAMES = ("../escaped", "/escaped", "a/" * 200, "con", "x\x00y", "comparison.JSON")
 
 COMMAND = "command.json"
 OPENED = "pages"
+# Pages that show a run.
 VIEWS = ("compare", "decoders", "clusters", "gap", "map", "texts", "probes", "judge", "methods", "runs")
-"""Pages that show a run."""
 VIEWS_A_CASE = 3
 SOUND = {
     "human": "none.jsonl",
@@ -37,16 +37,16 @@ SOUND = {
     "over": "k",
     "what": "synthetic",
 }
+# Commands that stay until they are stopped, prepare a study, ask a person, or are a job's own.
 STAYING = ("app", "demo", "password", "work")
-"""Commands that stay until they are stopped, prepare a study, ask a person, or are a job's own."""
 
+# What no option of a command expects; no path outside of the case's folder, because commands write.
 HOSTILE = (
     "nan", "inf", "-inf", "-1", "0", "-0", "1e999", "9" * 400, "", " ", "\n", "a\nb", "\r", "\t", "\x00",
     "\x1b[2J", "\ufffd", "ün\u0456\u202e", "\ud800", "-", "--", "../x", ".",
     "%s", "{}", "[]", "a=b", "=", "a=", "=b", ",", "1,2,nan", "1-", "x" * 5000, "0.5", "true", "null", "NaN",
     "<script>", "kmeans:", ":", "a:b=c", "typos@nan", "1e400",
 )  # fmt: skip
-"""What no option of a command expects; no path outside of the case's folder, because commands write."""
 
 PATHS = (
     "/",

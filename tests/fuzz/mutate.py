@@ -10,21 +10,21 @@ from typing import Any
 
 Change = Callable[[bytes, random.Random], bytes]
 
+# Bytes that stand for the least and the greatest of the binary numbers.
 EDGES = (b"\x00", b"\xff", b"\x7f", b"\x80", b"\x00\x00\x00\x80", b"\xff" * 4, b"\xff" * 8, b"\x00" * 8)
-"""Bytes that stand for the least and the greatest of the binary numbers."""
 
+# What text formats are sensitive to.
 WORDS = (
     b"NaN", b"Infinity", b"-1", b"0", b"1e999", b"9" * 400, b"null", b"true", b"[]", b"{}", b'""', b'"', b"'", b"\\",
     b"\\u0000", b"\\ud800", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\xff\xfe", b"\r", b"\n", b"\r\n", b"\t", b",", b":",
     b"[" * 3000, b'{"a":' * 3000, b"\xe2\x80\xa8", b"../", b"/dev/zero", b"%s", b"=1+1", b"<script>",
 )  # fmt: skip
-"""What text formats are sensitive to."""
 
+# What a JSON value is exchanged for.
 LEAVES: tuple[Any, ...] = (
     None, True, False, 0, -1, 1, 2**31, 2**63, 10**30, 1e308, -0.0, 0.5, float("nan"), float("inf"), "", "a", "\x00",
     "\ud800", "../x", "/etc/passwd", "NaN", "a" * 5000, [], {}, [[]], [None], {"": None}, [1] * 2000,
 )  # fmt: skip
-"""What a JSON value is exchanged for."""
 
 
 def in_bytes(data: bytes, rng: random.Random) -> bytes:

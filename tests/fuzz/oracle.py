@@ -21,11 +21,11 @@ from pathlib import Path
 from mauve_core.base.errors import MauveLensError
 
 SECONDS = 20
+# Bounds of one case, above what the process takes before it. A case has a few kilobytes.
 MEGABYTES = 600
-"""Bounds of one case, above what the process takes before it. A case has a few kilobytes."""
 
+# Longest message, paths left out.
 CHARACTERS = 600
-"""Longest message, paths left out."""
 
 
 @dataclass(frozen=True)

@@ -145,8 +145,8 @@ def parsed(path: Path) -> Any:
         return None
 
 
+# How lines begin that are no error: warnings, the default encoder, and progress.
 _BESIDE = re.compile(r"mauve-lens: warning: |Encoder: |[A-Z][^:]*: [\d,]+ of [\d,]+")
-"""How lines begin that are no error: warnings, the default encoder, and progress."""
 
 
 def command(home: Path) -> None:

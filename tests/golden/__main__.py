@@ -14,11 +14,11 @@ from pathlib import Path
 from tests.golden.differences import folder_differences
 
 ROOT = Path(__file__).resolve().parents[2]
+# What a folder was made from: the commit, and how much.
 MADE = "made.txt"
-"""What a folder was made from: the commit, and how much."""
 
+# Differences of an item that are printed.
 SHOWN = 6
-"""Differences of an item that are printed."""
 
 ENVIRONMENT = {
     "COLUMNS": "120",

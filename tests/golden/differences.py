@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+# Fields of JSON whose values are times, sizes of files that hold times, what is installed, or random: only that they
+# are there is compared.
 VOLATILE_FIELDS = frozenset({"bytes", "created", "deferred_file_id", "seconds", "started", "token", "versions"})
-"""Fields of JSON whose values are times, sizes of files that hold times, what is installed, or random: only that they
-are there is compared.
-"""
 
+# Patterns in texts, and what stands for what they match.
 VOLATILE = (
     (re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?UTC|Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
     (re.compile(r"(\$\$(?:ID|WIDGET_ID|ELEMENT)-)[0-9a-f]{32,64}"), r"\1<digest>"),  # Streamlit's, of all arguments
@@ -22,10 +22,9 @@ VOLATILE = (
     (re.compile(r'("seconds": )(\{[^}]*\}|[\d.]+)'), r"\1<seconds>"),
     (re.compile(r"(>seconds[.\w]*</bdi></th><td><bdi>)[\d.]+"), r"\1<seconds>"),
 )
-"""Patterns in texts, and what stands for what they match."""
 
+# Characters of a value that are printed.
 WIDTH = 100
-"""Characters of a value that are printed."""
 
 
 def neutral(value: Any, folders: Mapping[str, str]) -> Any:

@@ -29,6 +29,7 @@ from tests.golden.differences import neutral
 from tests.golden.pages import pages
 from tests.golden.studies import FEW, SCORES, repeated_study, study, write_files
 
+# What the home folder holds, besides the runs ``synthetic`` and ``repeated``.
 STORED = (
     *(f"compare --human {human}.jsonl --model close=close.jsonl {FEW} --encoder topics.txt --k 4 --out {name}"
       for name, human in {"one": "human", "two": "shifted", "gone": "human"}.items()),
@@ -36,10 +37,10 @@ STORED = (
     "ratings import synthetic ratings.csv",
     "shard-run 1/1 --human shards/human --model model=shards/model --encoder topics.txt --k 4 --work sharded --quiet",
 )  # fmt: skip
-"""What the home folder holds, besides the runs ``synthetic`` and ``repeated``."""
 
 GATED = "--reference human.jsonl --baseline close.jsonl --candidate collapsed.jsonl --encoder topics.txt"
 
+# Calls that compute, most of which store what they find.
 JSON = (
     "compare --human human.jsonl --model collapsed=collapsed.jsonl --features human=human.npy "
     f"--features collapsed=collapsed.npy {FEW} --out features",
@@ -62,8 +63,8 @@ JSON = (
     "sweep synthetic --over n --values 30 --quiet",
     "sweep synthetic --over neighbors --values 5 --quiet",
 )
-"""Calls that compute, most of which store what they find."""
 
+# Calls that print what is stored, as JSON and as text.
 READ = (
     *(f"runs show {run}" for run in ("synthetic", "repeated", "one")),
     "clusters synthetic", "clusters synthetic --candidate collapsed --partition joint", "clusters repeated",
@@ -76,7 +77,6 @@ READ = (
     "runs", "runs list --search synthetic", "runs bin", "runs disk",
     "runs compare synthetic repeated", "runs compare synthetic one", "jobs", "jobs log 20260101-000000000001-abcd",
 )  # fmt: skip
-"""Calls that print what is stored, as JSON and as text."""
 
 DEMO = ("runs show demo", "clusters demo", "texts demo --cluster 0", "explain demo", "test demo")
 TEXT = (

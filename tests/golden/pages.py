@@ -20,8 +20,8 @@ from streamlit.testing.v1.element_tree import Block, ButtonGroup
 from tests.golden.differences import VOLATILE_FIELDS
 
 TIMEOUT_S = 120
+# Parts folded within folded parts are opened this often.
 OPENINGS = 3
-"""Parts folded within folded parts are opened this often."""
 
 _CHOSEN = "_chosen_title"
 _usual = ButtonGroup.formatted_values

@@ -19,6 +19,7 @@ WIDTH = 16
 
 FEW = "--seeds 2 --bootstrap 100 --no-map --quiet"
 
+# Settings of comparisons; the second has none of the defaults.
 SCORES: dict[str, dict[str, Any]] = {
     "stored": {"seeds": 2, "restarts": 2, "bootstrap": 100},
     "other": {
@@ -26,7 +27,6 @@ SCORES: dict[str, dict[str, Any]] = {
         "confidence": 0.8, "unit_rows": "after", "seed": 11,
     },
 }  # fmt: skip
-"""Settings of comparisons; the second has none of the defaults."""
 
 JOB = {
     "id": "20260101-000000000001-abcd", "name": "job 1", "status": "done", "stage": "", "done": 0, "total": 0,

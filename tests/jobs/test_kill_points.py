@@ -30,14 +30,14 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reas
 
 KILLS, REFUSALS = 24, 8
 REFUSED = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
+# Bytes beyond which a file cannot grow.
 SIZES = (0, 200, 2000, 20_000)
-"""Bytes beyond which a file cannot grow."""
 
+# Audit events that announce a change; ``open`` is one if the file is opened for writing.
 CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "sqlite3.connect"})
-"""Audit events that announce a change; ``open`` is one if the file is opened for writing."""
 
+# Called before each change, with its number from 1 and what it is.
 Fault = Callable[[int, str], None]
-"""Called before each change, with its number from 1 and what it is."""
 
 
 def nothing(number: int, what: str) -> None:

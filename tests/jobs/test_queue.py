@@ -31,8 +31,8 @@ from tests.files_on_disk import make_task
 from tests.job_folders import job, turn_taken
 
 STATE_TEXT = '{{"id": "20300101-000000000000-abcd", "name": "study", {values}}}'
+# A worker needs a few seconds for its imports; on a busy machine many times that.
 PATIENCE_S = 120
-"""A worker needs a few seconds for its imports; on a busy machine many times that."""
 
 
 @pytest.fixture(autouse=True)

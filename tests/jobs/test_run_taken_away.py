@@ -28,11 +28,11 @@ from tests.files_on_disk import make_task
 
 pytestmark = pytest.mark.slow
 
+# Of a job, at which the run is taken away.
 POINTS = 3
-"""Of a job, at which the run is taken away."""
 
+# For whoever takes it away, before the job goes on: it may hold a lock.
 PATIENCE_S = 0.3
-"""For whoever takes it away, before the job goes on: it may hold a lock."""
 
 TASKS = [NeighboursTask("study", ks=(3,)), PrecomputeTask("study"), MapTask("study")]
 

@@ -9,8 +9,8 @@ import numpy as np
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.judgments import OPTIONS, Rating
 
+# True scores, of mean 0.
 STRENGTHS = {"human": 60.0, "nucleus": 20.0, "beam": -80.0}
-"""True scores, of mean 0."""
 
 
 def make_rating(rater: str = "ann", prompt_id: str = "p1", **changes: object) -> Rating:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+# Arrays of a SamplingError.
 SIZES = ("n", "m", "k", "truth", "mean", "spread", "bias", "sd")
-"""Arrays of a SamplingError."""
 
 
 def sample(k=40, n=600, m=600, seed=0):

@@ -13,8 +13,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.statistics.attributes import draw_halves, explained_variance, guess_categories, purity
 
+# A few dozen numbers of order 1.
 ROUNDING = 1e-12
-"""A few dozen numbers of order 1."""
 
 
 @st.composite

@@ -17,8 +17,8 @@ from mauve_core.numerics.feature_space.projection import PLACED_BY, map_of, near
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")]
 
 DEVICE = "torch:cpu"
+# Epochs so many that no edge is too light to move.
 EVERY_EDGE = 10**9
-"""Epochs so many that no edge is too light to move."""
 
 
 def topics(n: int, d: int = 12, seed: int = 0, far: float = 3.0) -> tuple[np.ndarray, np.ndarray]:

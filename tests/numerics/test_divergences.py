@@ -27,8 +27,8 @@ from tests.numerics.histograms import (
 RELATIVE = 1e-13
 # Sums over at most twelve bins in another order.
 REORDERED = 1e-12
+# Each has an uneven histogram of its own.
 EPSILONS = [10.0**-power for power in range(2, 16)]
-"""Each has an uneven histogram of its own."""
 # A sum of at most 500 signed terms, each below 40 nats here, with their total size near 1.
 SUMMED = 1e-12
 WEIGHTS = (1e-6, 0.1, 0.25, 0.5, 0.9, 1 - 1e-6)

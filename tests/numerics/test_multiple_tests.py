@@ -11,8 +11,8 @@ from hypothesis.extra.numpy import arrays
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.resampling.multiple_tests import holm
 
+# Of few values, so that many are equal, as those of permutation tests are.
 rows = arrays(np.float64, st.integers(0, 12), elements=st.integers(0, 40).map(lambda i: i / 40))
-"""Of few values, so that many are equal, as those of permutation tests are."""
 
 
 def rejected(p_values, level):

@@ -17,12 +17,12 @@ from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.quantisers import QUANTISERS, KMeans, Lattice, ResidualMixtureQuantiser
 from mauve_core.numerics.quantisers.base import centre_and_scale, distinct_rows
 
+# Each quantiser with settings that take a fraction of a second, and the number of bins to ask for.
 SMALL = {
     "kmeans": (KMeans(restarts=2), 12),
     "drmm": (ResidualMixtureQuantiser(layers=2, components=4, epochs=3), None),
     "lattice": (Lattice(epochs=4, hidden=32), None),
 }
-"""Each quantiser with settings that take a fraction of a second, and the number of bins to ask for."""
 
 OWN_SIZE = ["drmm", "lattice"]
 

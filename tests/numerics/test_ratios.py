@@ -29,8 +29,8 @@ from mauve_core.numerics.ratios.log_ratios import (
 from tests.numerics.gaussian_pairs import ENDS, Pair
 
 PAIRS = [Pair(3, shift=1.0), Pair(1, shift=2.0), Pair(2, scale=1.5), Pair(6, scale=0.8)]
+# Root mean square errors at 8,000 points; the mean over the other sample has the heavier tails.
 CLOSE = {"union": 0.02, "own": 0.02, "other": 0.06}
-"""Root mean square errors at 8,000 points; the mean over the other sample has the heavier tails."""
 INNER = np.array([0.05, 0.3, 0.5, 0.8, 0.95])
 # Sums of some thousand terms near 1, in another order than the twin's.
 REORDERED = 1e-12

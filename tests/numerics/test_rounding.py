@@ -22,11 +22,11 @@ from mauve_core.numerics.statistics.rounding import (
     worst_case_range,
 )
 
+# The found values are rounded to twelve digits; two different ones of six items lie 1/35 apart.
 EXACT = 1e-9
-"""The found values are rounded to twelve digits; two different ones of six items lie 1/35 apart."""
 
+# Places of the target four times as dense as those that the module tries.
 FINE = np.arange(-16, 17) / 32
-"""Places of the target four times as dense as those that the module tries."""
 
 tables = st.integers(2, 5).flatmap(
     lambda n: st.tuples(

@@ -27,8 +27,8 @@ from tests.numerics.histograms import pairs
 
 NUMBERS_OF_TEXTS = st.sampled_from([3, 4, 10, 1000, 10**7, 10**15])
 CASES = 1000
+# Draws for the mean error of a case; the bounds lie so far above it that its own error does not count.
 REPLICATES = 10
-"""Draws for the mean error of a case; the bounds lie so far above it that its own error does not count."""
 
 
 def exact_alpha(p, n):

@@ -14,8 +14,8 @@ from mauve_core.numerics.divergences.what_if import frontier_by_logs
 
 K, SEEDS = 30, 2
 
+# Sums of terms up to log of the smallest weight, 14, each to some 1e-16 of itself, and the polynomials' own error.
 ROUNDING = 2e-13
-"""Sums of terms up to log of the smallest weight, 14, each to some 1e-16 of itself, and the polynomials' own error."""
 
 
 def drawn(seed: int, n: int, m: int) -> tuple[np.ndarray, np.ndarray]:

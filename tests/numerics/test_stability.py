@@ -23,8 +23,8 @@ from mauve_core.numerics.resampling.stability import (
     cluster_stability,
 )
 
+# Sums of a few dozen numbers of order 1.
 ROUNDING = 1e-12
-"""Sums of a few dozen numbers of order 1."""
 
 
 def random_labels(seed: int, size: int = 24, ks: tuple[int, ...] = (4, 3, 6)) -> list[NDArray[np.int64]]:

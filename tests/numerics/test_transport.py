@@ -35,8 +35,8 @@ from mauve_core.numerics.transport.frontiers import (
 
 SOLVERS = 1e-9
 WEIGHTS = np.array([0.1, 0.35, 0.5, 0.8])
+# Six centres with a squared distance of 1 between any two: the cost between histograms is their total variation.
 SIMPLEX = np.eye(6) * np.sqrt(0.5)
-"""Six centres with a squared distance of 1 between any two: the cost between histograms is their total variation."""
 
 
 def histograms(k, seed=0, empty=True):

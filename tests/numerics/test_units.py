@@ -30,11 +30,11 @@ from mauve_core.numerics.resampling.units import (
 
 RATES = (0.0, 0.3, 1.0)
 
+# Few units, so that most have several texts, and unequally many.
 CODES = st.lists(st.integers(0, 6), min_size=1, max_size=30)
-"""Few units, so that most have several texts, and unequally many."""
 
+# Twelve units with two texts of P and three of Q.
 REPEATED = np.repeat(np.arange(12), 2), np.tile(np.arange(12), 3)
-"""Twelve units with two texts of P and three of Q."""
 
 SIDES = {
     "one to one": (np.arange(15), np.arange(15)[::-1]),

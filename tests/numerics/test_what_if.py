@@ -16,8 +16,8 @@ from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, probabilities
 from mauve_core.numerics.divergences.what_if import capped, dropped, frontier_by_logs, matched, weighted_counts
 from tests.numerics.histograms import count_pairs
 
+# Sums of a dozen numbers of order 1 in another order.
 ROUNDING = 1e-12
-"""Sums of a dozen numbers of order 1 in another order."""
 
 K = 6
 

@@ -25,13 +25,13 @@ from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration
 
+# How people rank the sources in the made-up ratings, which is how the scores do.
 CLOSER_FIRST = [HUMAN, "close", "shifted", "collapsed"]
-"""How people rank the sources in the made-up ratings, which is how the scores do."""
 
 
 KS = (3, 6)
+# Pairs in which a plan has each two of four sources once.
 ROUND = 6
-"""Pairs in which a plan has each two of four sources once."""
 
 
 @pytest.fixture(scope="module")

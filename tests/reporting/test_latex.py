@@ -29,16 +29,16 @@ LAYOUT = {
     r"\begin", r"\end", r"\centering", r"\caption", r"\footnotesize", r"\scriptsize", r"\small", r"\setlength",
     r"\tabcolsep", r"\medmuskip", r"\toprule", r"\midrule", r"\bottomrule", r"\\", r"\pm", r"\uparrow", r"\downarrow",
 }  # fmt: skip
+# What each command for a character prints, from the LaTeX companion's list of them.
 CHARACTERS = {
     r"\textbackslash": "\\", r"\{": "{", r"\}": "}", r"\textasciitilde": "~", r"\textasciicircum": "^",
     r"\textless": "<", r"\textgreater": ">", r"\textbar": "|", r"\textquotedbl": '"', r"\textasciigrave": "`",
     r"\&": "&", r"\%": "%", r"\$": "$", r"\#": "#", r"\_": "_",
 }  # fmt: skip
-"""What each command for a character prints, from the LaTeX companion's list of them."""
 
 TOKEN = re.compile(r"\\(?:[a-zA-Z]+\*?|.)|\{\}|.", re.DOTALL)
+# Characters that TeX does not print.
 ACTIVE = set("#$%^_&~{}\\")
-"""Characters that TeX does not print."""
 
 AWKWARD = (
     *PAYLOADS.values(),

@@ -24,13 +24,13 @@ from mauve_core.store import Run, RunStore
 from tests.payloads import PAYLOADS
 from tests.synthetic import make_comparison_inputs
 
+# A name with characters that trackers refuse, and its key.
 AWKWARD, KEY = "top p=0.9,k=5</script>", "top_p_0.9_k_5_script"
-"""A name with characters that trackers refuse, and its key."""
 
 SCRIPT, FORMULA = PAYLOADS["script-end"], PAYLOADS["formula"]
 
+# A word of the texts alone.
 SECRET = "unheard-of"
-"""A word of the texts alone."""
 
 
 @pytest.fixture(scope="module")

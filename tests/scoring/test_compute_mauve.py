@@ -29,8 +29,8 @@ from mauve_core.scoring.compute_mauve import MauveResult, compute_mauve
 from tests.tiny_models import SENTENCES, make_gpt2
 
 SEEDS = 10
+# Texts of a side, just enough for no warning.
 SIDE = 100
-"""Texts of a side, just enough for no warning."""
 SCORES = ("mauve", "mauve_star", "frontier_integral", "frontier_integral_star")
 Cloud = Callable[[], tuple[np.ndarray, np.ndarray]]
 

@@ -39,24 +39,24 @@ from tests.synthetic import make_comparison_inputs
 
 pytestmark = pytest.mark.integration
 
+# Sums of the same numbers in another order: at most some hundred terms of order 1, so about 100 * 2e-16.
 ROUNDING = 1e-12
-"""Sums of the same numbers in another order: at most some hundred terms of order 1, so about 100 * 2e-16."""
 
 K, SEEDS = 5, 2
 UNIFORM = np.full(K, 1 / K)
 SKEWED = np.array([0.45, 0.25, 0.15, 0.1, 0.05])
 Prompts = Mapping[str, Sequence[int]]
 
+# Every prompt has a text of every source; those of b are in another order.
 PAIRED: Prompts = {HUMAN: range(30), "a": range(30), "b": range(29, -1, -1), "c": range(30)}
-"""Every prompt has a text of every source; those of b are in another order."""
 
+# Prompts are shared in part.
 PARTLY: Prompts = {
     HUMAN: range(30),
     "a": [*range(18), *range(8), *range(60, 66)],  # two texts of eight prompts, and six prompts of its own
     "b": [*range(3, 25), *range(40, 44), 7],  # one each, one prompt twice
     "c": range(50, 80),  # six prompts in common with a, none with b
 }
-"""Prompts are shared in part."""
 
 
 def comparison_of(

@@ -26,8 +26,8 @@ from tests.handmade import make_comparison
 from tests.resampled import sample_counts
 from tests.scoring.test_differences import any_units
 
+# Sums of the same numbers in another order: at most some hundred terms of order 1, so about 100 * 2e-16.
 ROUNDING = 1e-12
-"""Sums of the same numbers in another order: at most some hundred terms of order 1, so about 100 * 2e-16."""
 
 
 @pytest.fixture(scope="module")

@@ -34,11 +34,11 @@ K, SCALE, LEVEL = 8, 5.0, 0.05
 UNIFORM = np.full(K, 1 / K)
 NEAR = np.array([1.3, 0.7, 1.2, 0.8, 1, 1, 1, 1]) / K
 FAR = np.array([2.2, 0.2, 1.9, 0.3, 1.7, 0.4, 0.9, 0.4]) / K
+# As far from ``UNIFORM`` as ``NEAR``, and not the same.
 OTHER = NEAR[::-1]
-"""As far from ``UNIFORM`` as ``NEAR``, and not the same."""
 
+# Square roots of sums of 200 squares of differences of order 1e-3: 1e-16 / 1e-3 x 200, with room.
 ROUNDING = 1e-9
-"""Square roots of sums of 200 squares of differences of order 1e-3: 1e-16 / 1e-3 x 200, with room."""
 
 
 def drawn(shares: dict[str, NDArray[np.float64]], n: int, seed: int, seeds: int = 1) -> tuple[Partition, ...]:
@@ -116,8 +116,8 @@ def test_difference_spread_bounds_and_p_value_are_those_of_a_plain_twin(generati
 
 
 REPEATS = 400
+# A test of exactly this level has more fails in one of a thousand runs.
 MOST_FAILS = int(binom.ppf(0.999, REPEATS, LEVEL))
-"""A test of exactly this level has more fails in one of a thousand runs."""
 
 
 def fails(shares: dict[str, NDArray[np.float64]], n: int, margin: float) -> int:

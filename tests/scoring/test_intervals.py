@@ -26,15 +26,15 @@ from tests.synthetic import make_comparison_inputs
 
 pytestmark = pytest.mark.integration
 
+# Sums in another order differ by some 1e-14; the exchange rates are equal.
 ROUNDING = 1e-9
-"""Sums in another order differ by some 1e-14; the exchange rates are equal."""
 
 N = 60
 
 PROMPTS = ("shared", "none", "repeated")
 
+# Resamples of each; the rate is found from at most 200 of them.
 BOOTSTRAP = {"shared": 240, "none": 100, "repeated": 100}
-"""Resamples of each; the rate is found from at most 200 of them."""
 
 
 def with_prompts(name: str, corpus: Corpus, how: str) -> Corpus:

@@ -6,6 +6,7 @@ import numpy as np
 
 from mauve_core.scoring.streams import stream
 
+# Scores and maps that are stored depend on these.
 POSITIONS = {
     "clustering": 0,
     "bootstrap": 1,
@@ -21,7 +22,6 @@ POSITIONS = {
     "gap": 11,
     "correction": 12,
 }
-"""Scores and maps that are stored depend on these."""
 
 
 def test_a_purpose_draws_what_it_always_drew() -> None:

@@ -24,8 +24,8 @@ from mauve_core.tasks.comparison import ComparisonTask
 WORDS = [f"word{number}" for number in range(12)]
 N = 24
 NONE = "\N{SLIGHTLY SMILING FACE}"
+# Places of texts without a vector in the file of ``m``.
 GONE = 7, 13
-"""Places of texts without a vector in the file of ``m``."""
 
 EXCLUDED = f"2 left out ({UNENCODABLE}): line 9 (id m7), line 15 (id m13)"
 

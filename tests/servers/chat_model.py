@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.servers.stub import Handler, Reply
 
+# Conditions, and the words of which a text that meets one has any.
 TRUE = {
     "mention a fruit": {"lemon", "peach", "cherry", "mango", "plum", "fig"},
     "mention an instrument": {"violin", "oboe", "cello", "harp", "flute", "trumpet"},
@@ -16,15 +17,14 @@ TRUE = {
     "mention a bird": {"heron", "wren", "finch", "raven", "stork", "crane"},
     "mention a spice": {"saffron", "cumin", "ginger", "nutmeg", "clove", "anise"},
 }
-"""Conditions, and the words of which a text that meets one has any."""
 
+# Conditions that have nothing to do with the side.
 FALSE = tuple(f"have the hidden quality {number}" for number in range(15))
-"""Conditions that have nothing to do with the side."""
 
 PROPOSED = (*TRUE, *FALSE)
 
+# Whether a text meets a condition; the last argument is all that was asked.
 Judging = Callable[[str, str, str], bool]
-"""Whether a text meets a condition; the last argument is all that was asked."""
 
 
 def chance(*parts: str) -> float:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# A worker needs a second or two for its imports; on a busy machine many times that.
 LONGEST_S = 300
-"""A worker needs a second or two for its imports; on a busy machine many times that."""
 
 
 def killed_once(is_time: Callable[[], bool], script: str, *arguments: str) -> None:

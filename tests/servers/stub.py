@@ -31,8 +31,8 @@ def continuation(body: dict[str, Any]) -> str:
     return f" and so on {' '.join(digest[start : start + 4] for start in range(0, 32, 4))}"
 
 
+# Answers a request in a way of its own; for ``Stub.replies``.
 Reply = Callable[["Handler", dict[str, Any]], None]
-"""Answers a request in a way of its own; for ``Stub.replies``."""
 
 
 class Handler(BaseHTTPRequestHandler):

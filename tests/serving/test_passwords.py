@@ -12,11 +12,11 @@ from mauve_core.serving.passwords import MAX_BYTES, MIN_LENGTH, hashed, parse_ha
 
 pytestmark = pytest.mark.integration
 
+# RFC 7914, section 12: scrypt("password", "NaCl", N=1024, r=8, p=16, 64 bytes).
 VECTOR = bytes.fromhex(
     "fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162"
     "2eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640"
 )
-"""RFC 7914, section 12: scrypt("password", "NaCl", N=1024, r=8, p=16, 64 bytes)."""
 
 
 def written(data: bytes) -> str:

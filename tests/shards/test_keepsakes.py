@@ -35,8 +35,8 @@ from tests.word_files import by_topic
 
 pytestmark = pytest.mark.integration
 
+# Texts of a side: clusters then have more than are drawn.
 N = 2400
-"""Texts of a side: clusters then have more than are drawn."""
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,8 @@ from tests.word_files import by_topic
 pytestmark = pytest.mark.integration
 
 N = 900
+# Texts of the model side that stand twice, with the same id and prompt.
 TWICE = 40
-"""Texts of the model side that stand twice, with the same id and prompt."""
 
 SHARDS = (1, 3)
 

@@ -278,6 +278,7 @@ HOSTILE: dict[str, Callable[[Files, Path], Files]] = {
 }
 
 
+# Why, where another check would refuse it too.
 REASONS = {
     "unknown name": "it contains a file that does not belong to a run.*Received: 'run.py'",
     "name that climbs": "it contains a file that does not belong to a run",
@@ -309,7 +310,6 @@ REASONS = {
     "another layout": "layout 2",
     "a deep manifest": "its manifest is damaged",
 }
-"""Why, where another check would refuse it too."""
 
 
 @pytest.mark.parametrize("what", HOSTILE)

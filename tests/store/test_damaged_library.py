@@ -62,6 +62,7 @@ def a_folder(name: str) -> Damage:
 
 
 RECORD, JOINT, TEXTS, FEATURES = "comparison.json", "joint.npy", "texts-0.parquet", "features-0.npy"
+# What the library notices.
 IN_LIST: tuple[Damage, ...] = (
     written(RECORD, b""),
     written(RECORD, b"{"),
@@ -74,8 +75,8 @@ IN_LIST: tuple[Damage, ...] = (
     replaced(RECORD, b'"n"', b'"m"'),
     written("about.json", b"{"),
 )
-"""What the library notices."""
 
+# What shows when the run is opened.
 ON_OPENING: tuple[Damage, ...] = (
     written(JOINT, b""),
     cut(JOINT, 0.5),
@@ -88,7 +89,6 @@ ON_OPENING: tuple[Damage, ...] = (
     missing(TEXTS),
     a_folder(TEXTS),
 )
-"""What shows when the run is opened."""
 
 
 @pytest.fixture(scope="module")

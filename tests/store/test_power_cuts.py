@@ -30,8 +30,8 @@ KEY = "abc"
 ARRAY = np.arange(6, dtype=np.float32).reshape(3, 2)
 LENGTHS, CUT = np.array([1, 2, 3], dtype=np.int32), np.array([False, True, False])
 
+# A folder in memory, where there is one: hundreds of disks are made.
 QUICK = Path("/dev/shm")
-"""A folder in memory, where there is one: hundreds of disks are made."""
 
 Look = Callable[[], Any]
 

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.integration
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
+# The beginning of a program in whose process no extra is installed.
 WITHOUT = """
 import importlib.util, sys
 from mauve_core.base.extras import EXTRAS
@@ -41,7 +42,6 @@ importlib.util.find_spec = lambda name, package=None: None if name.partition('.'
 sys.modules['mauve_core.base.extras'].find_spec = importlib.util.find_spec
 sys.meta_path.insert(0, Absent())
 """
-"""The beginning of a program in whose process no extra is installed."""
 
 INPUTS = """
 import numpy as np
@@ -75,6 +75,7 @@ ASKS = {
 }
 
 
+# What works from Python without any extra, and what asks for one.
 PYTHON = """
 from mauve_core import compare, compute_mauve
 from mauve_core.base.extras import MissingPackageError
@@ -92,7 +93,6 @@ for work in (
     else:
         raise AssertionError("texts were encoded without torch")
 """
-"""What works from Python without any extra, and what asks for one."""
 
 
 def own_extras() -> dict[str, list[Requirement]]:

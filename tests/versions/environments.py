@@ -20,8 +20,8 @@ from packaging.utils import canonicalize_name
 from tests.changed import FAST
 from tests.supply.closure import ROOT, pinned
 
+# Packages that people have, and that the installation may not change.
 KEPT = ("torch", "transformers", "numpy")
-"""Packages that people have, and that the installation may not change."""
 
 FOR_TESTS = ("hypothesis", "peft", "pytest", "pytest-timeout", "pytest-xdist")
 TESTED = (
@@ -34,11 +34,11 @@ TESTED = (
     "tests/numerics/test_quantisers.py",
 )
 
+# Of features, relative to the norm of a row: versions round matrix products in another order, layer by layer.
 LARGEST_DIFFERENCE = 1e-4
-"""Of features, relative to the norm of a row: versions round matrix products in another order, layer by layer."""
 
+# What an environment does not get of this one. With CI, a missing package fails the tests that need it.
 HIDDEN = ("CI", "PYTHONPATH", "MAUVE_LENS_HOME", "VIRTUAL_ENV")
-"""What an environment does not get of this one. With CI, a missing package fails the tests that need it."""
 
 
 @dataclass

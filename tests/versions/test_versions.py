@@ -17,8 +17,8 @@ from tests.versions.__main__ import ROWS
 from tests.versions.environments import constraints_beside, largest_difference
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+# What people have at versions of their own, which the program may not change.
 OWN = ("torch", "transformers", "tokenizers", "numpy", "huggingface-hub")
-"""What people have at versions of their own, which the program may not change."""
 
 
 def declared() -> dict[str, Requirement]:

@@ -67,14 +67,14 @@ from mauve_core.store import Run, RunStore, RunSummary
 from mauve_core.store.about import ABOUT
 from mauve_core.store.features import stored_features
 
+# Texts that are encoded to measure an encoder's pace.
 TIMED_TEXTS = 5
-"""Texts that are encoded to measure an encoder's pace."""
 
+# Prefix of the id of the run that opens if the URL names none and the browser has shown none yet.
 DEMO = "demo"
-"""Prefix of the id of the run that opens if the URL names none and the browser has shown none yet."""
 
+# Cookie: id of the run that the browser showed last (page_chrome.js).
 LAST_RUN = "mauve_lens_run"
-"""Cookie: id of the run that the browser showed last (page_chrome.js)."""
 
 
 def run_summaries() -> list[RunSummary]:
@@ -213,8 +213,8 @@ def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdv
 
 # The gap
 
+# Number of clusters in the list of those that make most of the gap.
 GREEDY_STEPS = 10
-"""Number of clusters in the list of those that make most of the gap."""
 
 
 @kept_by_run(max_entries=64, show_spinner=False)

@@ -17,8 +17,8 @@ from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.corpus.text_files import TextFile
 
+# Name and file of each source, the human side first.
 Files = tuple[tuple[str, TextFile], ...]
-"""Name and file of each source, the human side first."""
 
 
 @dataclass(frozen=True)

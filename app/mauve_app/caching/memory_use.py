@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+# Number of items measured in a longer collection, as a sample of all.
 SAMPLED = 256
-"""Number of items measured in a longer collection, as a sample of all."""
 _PLAIN = (int, float, complex, bool, bytes, str, type(None), range)
 _NOT_DATA = (type, ModuleType, FunctionType, MethodType, BuiltinFunctionType)
 

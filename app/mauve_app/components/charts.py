@@ -16,8 +16,8 @@ from mauve_core.figures.theme import mode_bar
 from mauve_core.reporting.spreadsheets import csv_bytes
 
 _IMAGE_FORMAT = "image_format"
+# Size of what is drawn on a slide, by that on a page.
 _ON_SLIDES = 1.3
-"""Size of what is drawn on a slide, by that on a page."""
 
 
 def image_format_picker() -> None:

@@ -36,11 +36,11 @@ from mauve_core.numerics.resampling.stability import LABELS, Stability
 
 TABS: dict[ClusterTab, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
 
+# Texts of each side that are shown whole.
 MOST_TEXTS = 3
-"""Texts of each side that are shown whole."""
 
+# Maximum number of rows in a table of metadata values.
 MOST_VALUES = 200
-"""Maximum number of rows in a table of metadata values."""
 
 
 _STABILITY_COLORS: dict[str, Literal["green", "yellow", "gray"]] = {

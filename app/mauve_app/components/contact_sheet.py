@@ -18,11 +18,11 @@ from mauve_app.server.thumbnails import folder_url
 from mauve_core.corpus.media import SIDES
 from mauve_core.store import Run
 
+# Of a sheet, in pixels; more rows scroll.
 HEIGHT = 420
-"""Of a sheet, in pixels; more rows scroll."""
 
+# Pixels to which a picture of less is enlarged: one of 28 shows nothing beside those of the sheet.
 LEAST = 160
-"""Pixels to which a picture of less is enlarged: one of 28 shows nothing beside those of the sheet."""
 
 _sheet = component("mauve_lens_contact_sheet", __file__, '<div class="sheet"></div>')
 

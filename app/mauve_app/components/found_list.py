@@ -16,8 +16,8 @@ from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
 PAGE_SIZE = 8
+# Letters before and after what was found, in the list.
 BEFORE, AFTER = 24, 120
-"""Letters before and after what was found, in the list."""
 
 
 @st.fragment

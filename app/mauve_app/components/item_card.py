@@ -12,11 +12,11 @@ from mauve_core.corpus.kinds import TEXT, Kind, kind_of
 from mauve_core.corpus.text_files import TextFile
 from mauve_core.scoring.partitioning import MIN_TEXTS
 
+# Option of a table that holds other items, too.
 AS_TEXTS = "(read texts)"
-"""Option of a table that holds other items, too."""
 
+# Pixels.
 PICTURE_WIDTH = 72
-"""Pixels."""
 
 
 def kind_chosen(upload: Upload) -> Kind:

@@ -29,8 +29,8 @@ from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import MAKING_RUNS
 
+# Session keys: by place, the id of the job that was last started there, and of the one that was last seen at work.
 _STARTED, _SEEN = "job_button_started", "job_button_seen"
-"""Session keys: by place, the id of the job that was last started there, and of the one that was last seen at work."""
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import KEPT, MAKING_RUNS
 
+# Number of ended jobs listed before the reader asks for all.
 SHOWN = 5
-"""Number of ended jobs listed before the reader asks for all."""
 
+# The same limit if the panel has jobs of all kinds and stands above other content.
 FEW = 2
-"""The same limit if the panel has jobs of all kinds and stands above other content."""
 
 COMPARE_PAGE = "views/compare/compare.py"
 ENDINGS = {

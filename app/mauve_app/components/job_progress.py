@@ -22,13 +22,13 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 
 PROGRESS = "/progress/"
+# Seconds between polls of a running job.
 BEAT_S = 1.0
-"""Seconds between polls of a running job."""
 
 LOG_LINES = 12
 
+# Session key: ids of the jobs that the page shows.
 _ON_PAGE = "jobs_on_page"
-"""Session key: ids of the jobs that the page shows."""
 
 _in_browser = component("mauve_lens_job_progress", __file__, '<div class="job"></div>')
 

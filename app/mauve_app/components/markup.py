@@ -10,13 +10,13 @@ _STEERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _ISOLATED, _END = "\u2068", "\u2069"
 _ACTIVE = re.compile(r"([!-/:-@\[-`{-~])")
 _JOINER = "\u2060"
+# Addresses, names of icons and arrows, up to where they can be taken apart: Streamlit looks for them only after the
+# escapes are gone, and would make links, pictures and other characters of them.
 _TAKEN_LATER = re.compile(
     r"""https?:(?=//) | www(?=\.) | (?<=[-.\w+])@(?=[-\w]+(?:\.[-\w]+)*\.[-\w]*[^\W\d_])
     | :(?=[\w+-]+:) | (?<!\S)[<>~-](?=(?:->|>|-|=)(?!\S))""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Addresses, names of icons and arrows, up to where they can be taken apart: Streamlit looks for them only after the
-escapes are gone, and would make links, pictures and other characters of them."""
 
 
 def with_minus(text: str) -> str:

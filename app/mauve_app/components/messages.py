@@ -16,8 +16,8 @@ from mauve_core.base.errors import MauveLensError
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# Key of the message about a fault.
 FAULT = "fault"
-"""Key of the message about a fault."""
 
 
 def or_error(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:

@@ -29,8 +29,8 @@ _MAP_HELP = (
     "The Map page shows every text on a plane. No score needs it: it is drawn after the scores, or later on that page."
 )
 
+# In the order of their fields, those of which the chosen encoder has.
 _OF_THE_ENCODER = ("pooling", "layer", "dtype", "revision")
-"""In the order of their fields, those of which the chosen encoder has."""
 
 _POOLING = (
     "How token states become one vector. auto: as a sentence-transformers model specifies, else the last token of a "

@@ -26,14 +26,14 @@ from mauve_core.jobs.state import JobState
 from mauve_core.store import RunStore
 
 NEWS = "/news"
+# Seconds between polls. A poll reads small files, modification times of folders, and locks.
 BEAT_S = 3.0
-"""Seconds between polls. A poll reads small files, modification times of folders, and locks."""
 
+# Session key: ids of the jobs that a page still waited for when it was last drawn.
 _AWAITED = "news_awaited"
-"""Session key: ids of the jobs that a page still waited for when it was last drawn."""
 
+# Session key: ids of the jobs whose runs have become ready in this visit and have not been opened since.
 _READY = "news_ready"
-"""Session key: ids of the jobs whose runs have become ready in this visit and have not been opened since."""
 
 _in_browser = component("mauve_lens_news", __file__)
 

@@ -10,8 +10,8 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.base.words import Words
 from mauve_core.corpus.kinds import TEXT, Kind, kind_of
 
+# Session key: the kind of the items of the page's run, by name, and who wrote those of the human side.
 _OF_RUN = "kind_and_source"
-"""Session key: the kind of the items of the page's run, by name, and who wrote those of the human side."""
 
 
 def begin() -> Kind:

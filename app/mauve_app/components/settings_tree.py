@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+# Largest integer that a browser represents exactly; it would round larger ones, such as a large seed.
 LARGEST = 2**53 - 1
-"""Largest integer that a browser represents exactly; it would round larger ones, such as a large seed."""
 
 
 def show(settings: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ from mauve_core.store import Run
 
 _WIDTH = 340
 _SETTINGS = "making"
+# The report's sections on what a page shows, by the page's path.
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "": ("findings", "trust", "format", "leaderboard", "frontier"),
     "decoders": ("measures", "variety", "sweeps"),
@@ -32,15 +33,14 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "judge": ("judgments",),
     "methods": ("methods", "encoders"),
 }
-"""The report's sections on what a page shows, by the page's path."""
 
+# What the receiver of a link needs, by who can reach the app's address.
 _WHO: dict[Reach, str] = {
     "machine": "This address works **on this machine only**. For others, start the app with `--host` and a password, "
     "and copy the link from the address that they reach, or send a file.",
     "network": "This address works **in this network only**. Send a file to others.",
     "anywhere": "",
 }
-"""What the receiver of a link needs, by who can reach the app's address."""
 
 _link = component("mauve_lens_share", __file__, '<div class="share-link"></div>')
 

@@ -22,12 +22,12 @@ from mauve_core.store import Run
 
 NEW_RUN_PAGE = "views/new_run/new_run.py"
 _MOST_JOBS = 3
+# Characters of the run's notes that are shown.
 _NOTES_LENGTH = 160
-"""Characters of the run's notes that are shown."""
 
 PRODUCT = "MAUVE Lens"
+# Colors of the product's name, as of all text (streamlit_config.toml): an image does not take them from the page.
 _INK = {"light": "#10161f", "dark": "#e6e9ee"}
-"""Colors of the product's name, as of all text (streamlit_config.toml): an image does not take them from the page."""
 
 
 def show_product(mark: str) -> None:
@@ -124,6 +124,7 @@ def _sampled_from(run: Run) -> str:
     return ""
 
 
+# What each page would show without a run, by its path.
 _WOULD_BE = {
     "": "This page will show the leaderboard: every set of model texts with its score, spread and rank.",
     "decoders": "This page will show what each decoder does to a model's texts, measure by measure, beside the human "
@@ -136,7 +137,6 @@ _WOULD_BE = {
     "probes": "This page will show what the score notices when texts are changed on purpose.",
     "judge": "This page will show pairs of texts to rate, and how far people agree with the scores.",
 }
-"""What each page would show without a run, by its path."""
 
 
 def _no_run_yet(page: str) -> None:

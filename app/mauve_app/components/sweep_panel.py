@@ -47,6 +47,7 @@ from mauve_core.tasks.sweep import SweepTask
 
 TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 
+# Question that each sweep answers, and how to read it.
 QUESTIONS: dict[Axis, str] = {
     "length": "Would longer texts tell the candidates apart? Both sides are cut to the same number of tokens and "
     "encoded again.",
@@ -65,7 +66,6 @@ QUESTIONS: dict[Axis, str] = {
     "bandwidth": "Does the score by kernel density depend on the bandwidth? Narrow kernels take noise for divergence, "
     "wide ones blur differences.",
 }
-"""Question that each sweep answers, and how to read it."""
 
 _VALUES_HELP: dict[Axis, str] = {
     "length": "Below 256 tokens, texts show little of what sets a model apart (JMLR 2023, section 8).",

@@ -23,8 +23,8 @@ from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
+# By source, in the order of the map: which of its texts are found.
 Found = dict[str, NDArray[np.bool_]]
-"""By source, in the order of the map: which of its texts are found."""
 
 _PANEL_WIDTH = 340
 _HELP = (
@@ -36,8 +36,8 @@ _PATTERN_HELP = (
     "case differ, unless it begins with `(?i)`."
 )
 _MARKING_SECONDS = 0.5
+# Values of a field that are offered, besides the one in the link.
 MOST_VALUES = 500
-"""Values of a field that are offered, besides the one in the link."""
 
 
 def of(run: Run, state: State) -> TextSearch:

@@ -24,12 +24,12 @@ from mauve_core.figures.theme import HUMAN_COLOUR
 from mauve_core.store import Run
 
 PAGE_SIZE = 8
+# Maximum number of characters of a text in a list.
 SNIPPET = 160
-"""Maximum number of characters of a text in a list."""
 
 _FULL_TEXT_HEIGHT = 420
+# Of a text above or below the other side's.
 _STACKED_HEIGHT = 260
-"""Of a text above or below the other side's."""
 
 
 def side_by_side(

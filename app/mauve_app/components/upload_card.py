@@ -20,8 +20,8 @@ from mauve_core.corpus.text_files import TextFile
 
 ONE_SOURCE = "(one source)"
 
+# Titles of a table's parts, and the options that stand for none.
 _PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}
-"""Titles of a table's parts, and the options that stand for none."""
 
 
 def show(

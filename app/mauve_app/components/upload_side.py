@@ -18,8 +18,8 @@ from mauve_core.corpus import limits
 from mauve_core.corpus.kinds import TEXT, Kind, kind_of
 from mauve_core.jobs.leftovers import remove_leftovers
 
+# Session key: upload count per uploader. A new widget key empties the uploader, because the cards list the files.
 _INTAKE = "intakes"
-"""Session key: upload count per uploader. A new widget key empties the uploader, because the cards list the files."""
 
 
 def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | None]:

@@ -30,8 +30,8 @@ from mauve_core.numerics.statistics.effects import Effect
 
 PAIR_HEIGHT = 220
 
+# A text of more characters scrolls in a box of this height.
 _LONG, _LONG_HEIGHT = 2500, 460
-"""A text of more characters scrolls in a box of this height."""
 
 
 def show(focus: Focus, cluster: int) -> None:

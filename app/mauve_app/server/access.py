@@ -25,8 +25,8 @@ from mauve_core.serving import sharing
 from mauve_core.serving.sharing import SignIn
 
 SESSION_COOKIE = "mauve_lens_session"
+# Seconds that a sign-in by password lasts.
 SESSION_S = 7 * 24 * 3600
-"""Seconds that a sign-in by password lasts."""
 
 MAX_SESSIONS = 10_000
 PASSWORD_VISITOR = "signed in by password"

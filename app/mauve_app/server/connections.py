@@ -11,8 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mauve_app.server import access
 
+# Close code of a websocket: policy violation (RFC 6455, section 7.4.1).
 CLOSE_CODE = 1008
-"""Close code of a websocket: policy violation (RFC 6455, section 7.4.1)."""
 
 
 class Connections:

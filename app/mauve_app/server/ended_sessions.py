@@ -16,14 +16,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+# Maximum number of sessions kept after their connection ended.
 KEPT = 16
-"""Maximum number of sessions kept after their connection ended."""
 
+# How long: browsers reconnect within seconds. Streamlit itself forgets them after 120 s, and closes nothing then.
 KEPT_S = 60.0
-"""How long: browsers reconnect within seconds. Streamlit itself forgets them after 120 s, and closes nothing then."""
 
+# Seconds between checks, in addition to one whenever a connection ends.
 LOOK_S = 10.0
-"""Seconds between checks, in addition to one whenever a connection ends."""
 
 
 class Server(Protocol):

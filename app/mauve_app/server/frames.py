@@ -7,11 +7,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 STREAM = "/_stcore/stream"
 
+# Close code of a websocket: data that is not accepted (RFC 6455, section 7.4.1).
 CLOSE_CODE = 1003
-"""Close code of a websocket: data that is not accepted (RFC 6455, section 7.4.1)."""
 
+# How Streamlit's ids of widgets begin; the second prefix is that of the events of a component.
 WIDGETS = ("$$ID-", "$$STREAMLIT_INTERNAL_KEY_")
-"""How Streamlit's ids of widgets begin; the second prefix is that of the events of a component."""
 
 
 async def readable(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

@@ -11,11 +11,11 @@ from mauve_core.base.files import home
 
 HEALTH = "/_stcore/health"
 
+# Additional files that it must be able to open: a page reads the run index and a run's parts at a time.
 DESCRIPTORS = 16
-"""Additional files that it must be able to open: a page reads the run index and a run's parts at a time."""
 
+# Keeps simultaneous checks from using up the descriptors that they check for.
 _ONE_AT_A_TIME = threading.Lock()
-"""Keeps simultaneous checks from using up the descriptors that they check for."""
 
 
 def trouble() -> str:

@@ -27,12 +27,13 @@ from mauve_app.server import access, connections, frames, health, origins, run_e
 from mauve_app.server.preloads import opens_with_charts, preload_header
 from mauve_core.serving import sharing
 
+# Paths open to strangers.
 OPEN = (health.HEALTH, sign_in.SIGN_IN, sign_in.SIGN_OUT)
-"""Paths open to strangers."""
 
+# Paths also open to strangers if OpenID Connect is set up.
 OPEN_TO_PROVIDER = (sign_in.PROVIDER, "/auth/login", sign_in.PROVIDER_SIGN_OUT, "/oauth2callback")
-"""Paths also open to strangers if OpenID Connect is set up."""
 
+# Paths that no link on a foreign page may lead to: only the app's pages, or programs, request these.
 NO_PAGES = (
     "/_stcore/",
     "/media/",
@@ -44,10 +45,9 @@ NO_PAGES = (
     job_progress.PROGRESS,
     sign_in.PROVIDER_SIGN_OUT,
 )
-"""Paths that no link on a foreign page may lead to: only the app's pages, or programs, request these."""
 
+# Unused Streamlit endpoints.
 CLOSED = ("/_stcore/agent/", "/_stcore/metrics")
-"""Unused Streamlit endpoints."""
 
 UPLOADS = "/_stcore/upload_file/"
 FOREIGN = (

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
+# ``none`` means an address that a person typed or opened from outside the browser.
 _OWN_SITES = ("same-origin", "none")
-"""``none`` means an address that a person typed or opened from outside the browser."""
 
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:/?#@\\\s]+)(?::([0-9]{1,5}))?", re.IGNORECASE)

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 
 DRAWING = "PlotlyChart"
+# Names of the scripts, before the digest of their contents.
 WANTED = (DRAWING, "arrowFormatUtils", "BidiComponent", "Selectbox")
-"""Names of the scripts, before the digest of their contents."""
 
+# Pages that open without a chart.
 WITHOUT_CHARTS = ("texts", "judge", "runs", "new_run")
-"""Pages that open without a chart."""
 
 
 @lru_cache(maxsize=2)

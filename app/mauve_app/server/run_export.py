@@ -16,8 +16,8 @@ from mauve_app.server import access
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.store import RunStore
 
+# Prefix that ``page_chrome.js`` recognizes: the browser saves the linked file and opens no tab.
 EXPORT = "/export/"
-"""Prefix that ``page_chrome.js`` recognizes: the browser saves the linked file and opens no tab."""
 
 
 def routes() -> list[Route]:

@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
     from streamlit import App
 
+# Libraries that functions import on their first call.
 LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
-"""Libraries that functions import on their first call."""
 
 MAIN = Path(__file__).resolve().parents[1] / "main.py"
 THIS_MACHINE = "127.0.0.1"
 LONGEST_START_S = 60
+# Target file limit: a session with its browser's connections takes about ten, and some systems allow only 256.
 DESCRIPTORS = 4096
-"""Target file limit: a session with its browser's connections takes about ten, and some systems allow only 256."""
 
+# Path of the first page as other pages' names suggest it; Streamlit serves that page at the root.
 COMPARE = "/compare"
-"""Path of the first page as other pages' names suggest it; Streamlit serves that page at the root."""
 
 
 class Imports:

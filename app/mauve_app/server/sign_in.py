@@ -23,15 +23,15 @@ from mauve_app.server.connections import CONNECTIONS
 from mauve_core.base.errors import StorageError
 
 SIGN_IN, SIGN_OUT, PROVIDER = "/sign-in", "/sign-out", "/sign-in/provider"
+# Streamlit's own page: it deletes the browser's cookie and continues to the provider's sign-out.
 PROVIDER_SIGN_OUT = "/auth/logout"
-"""Streamlit's own page: it deletes the browser's cookie and continues to the provider's sign-out."""
 
+# Cookie that remembers the visitor's target while the OpenID provider is asked, and its lifetime in seconds.
 NEXT_COOKIE, NEXT_S = "mauve_lens_next", 600
-"""Cookie that remembers the visitor's target while the OpenID provider is asked, and its lifetime in seconds."""
 
 MAX_BODY = 8192
+# Seconds to wait for the body of a sign-in form.
 BODY_S = 20.0
-"""Seconds to wait for the body of a sign-in form."""
 
 _FORM = "application/x-www-form-urlencoded"
 _NO_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -84,8 +84,8 @@ class Throttle:
 
 _LOG = logging.getLogger(__name__)
 THROTTLE = Throttle()
+# One password is hashed at a time: attempts cannot use up cores and memory, or pass the throttle in parallel.
 _ONE_AT_A_TIME = threading.Lock()
-"""One password is hashed at a time: attempts cannot use up cores and memory, or pass the throttle in parallel."""
 
 
 def routes() -> list[Route]:

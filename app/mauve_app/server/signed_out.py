@@ -10,11 +10,11 @@ from pathlib import Path
 
 from mauve_core.base.files import PRIVATE_FILE, home, make_folder, storage_errors, sync_folder
 
+# In the home folder: an empty file per revoked part of a sign-in, so that revocation survives a restart.
 FOLDER = "signed-out"
-"""In the home folder: an empty file per revoked part of a sign-in, so that revocation survives a restart."""
 
+# Seconds: twice the maximum lifetime of Streamlit's cookie. The clock may jump, so age alone forgets nothing.
 KEPT_S = 62 * 24 * 3600
-"""Seconds: twice the maximum lifetime of Streamlit's cookie. The clock may jump, so age alone forgets nothing."""
 
 MAX_REMEMBERED = 10_000
 

@@ -22,8 +22,8 @@ from mauve_core.store.folder import is_id
 
 THUMBNAILS = "/thumbnails/"
 
+# Archives kept open: reading the directory of one takes longer than a picture.
 OPEN_ARCHIVES = 32
-"""Archives kept open: reading the directory of one takes longer than a picture."""
 
 
 def routes() -> list[Route]:

@@ -24,11 +24,11 @@ from mauve_app.url.parameters import PARAMETERS
 T = TypeVar("T")
 D = TypeVar("D")
 Name = TypeVar("Name", bound=str)
+# State changes for a widget's value, if that is not the field's value itself.
 Changes = Callable[[Any], Mapping[str, Any]]
-"""State changes for a widget's value, if that is not the field's value itself."""
 
+# Session key: the title that each bound widget shows.
 _TITLES = "_url_titles"
-"""Session key: the title that each bound widget shows."""
 
 
 def segmented_control(

@@ -13,20 +13,20 @@ from mauve_core.corpus.kinds import parse_perturbation
 T = TypeVar("T")
 Point = tuple[float, float]
 
+# Maximum number of clusters or columns in a link; the rest is cut.
 MAX_CHOSEN = 200
-"""Maximum number of clusters or columns in a link; the rest is cut."""
 
+# Maximum number of corners of a polygon in a link.
 MAX_LASSO_POINTS = 200
-"""Maximum number of corners of a polygon in a link."""
 
+# Maximum length of a perturbation: room for the longest pattern and replacement.
 MAX_SPEC = 3000
-"""Maximum length of a perturbation: room for the longest pattern and replacement."""
 
+# Maximum number of perturbations of one text in a link.
 MAX_TRIED = 20
-"""Maximum number of perturbations of one text in a link."""
 
+# Stands for an empty choice, where an absent one has another meaning.
 _EMPTY = "none"
-"""Stands for an empty choice, where an absent one has another meaning."""
 
 
 @dataclass(frozen=True)
@@ -135,21 +135,21 @@ def _with_commas(values: Sequence[object]) -> str:
 
 
 TEXT = Codec[str](lambda text: text or None)
+# May be empty.
 ANY_TEXT = Codec[str](str)
-"""May be empty."""
 
 SWITCH = Codec[bool]({"on": True, "off": False}.get, lambda value: "on" if value else "off")
+# A set of integers, sorted.
 INDICES = Codec(_read_indices, _write_indices)
-"""A set of integers, sorted."""
 
 TAGS = Codec[tuple[str, ...]](lambda text: tuple(sorted({tag.strip() for tag in text.split(",")} - {""})), _with_commas)
 POLYGON = Codec(_read_polygon, _write_polygon)
+# Two different clusters.
 FLOW = Codec(_read_flow, _with_commas)
-"""Two different clusters."""
 
 TWO_NAMES = Codec(_read_names, _with_commas)
+# One perturbation, in canonical form.
 PERTURBATION = Codec(_read_perturbation)
-"""One perturbation, in canonical form."""
 
+# Several perturbations, as typed.
 PERTURBATIONS = Codec(_read_perturbations, lambda specs: "\n".join(specs) or _EMPTY)
-"""Several perturbations, as typed."""

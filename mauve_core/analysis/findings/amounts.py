@@ -20,17 +20,17 @@ from mauve_core.analysis.findings.statements import Statement
 from mauve_core.base.formatting import as_percent
 from mauve_core.corpus.text_properties import TOKEN, WORD, stop_words, text_properties
 
+# Quantiles of the amounts that may be limits.
 LIMITS = np.arange(1, 10) / 10
-"""Quantiles of the amounts that may be limits."""
 
+# Letters of a long word.
 LONG = 8
-"""Letters of a long word."""
 
 PAST = frozenset({"was", "were", "had", "did", "went", "said", "made", "took", "came", "became", "saw", "got", "gave"})
+# Forms of the same verbs that are no infinitives.
 PRESENT = frozenset(
     {"is", "are", "am", "has", "does", "goes", "says", "makes", "takes", "comes", "becomes", "sees", "gets", "gives"}
 )
-"""Forms of the same verbs that are no infinitives."""
 
 _SYLLABLE = re.compile(r"[aeiouy]+")
 

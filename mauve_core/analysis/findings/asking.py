@@ -25,8 +25,8 @@ PATH = "chat/completions"
 
 T = TypeVar("T")
 
+# JSON alone, but for a reasoning before it and a fence around it, which many models write unasked.
 _JSON = re.compile(r"\s*(?:<think>.*?</think>)?\s*(?:```(?:json)?)?\s*([\[{].*[\]}])\s*(?:```)?\s*", re.DOTALL)
-"""JSON alone, but for a reasoning before it and a fence around it, which many models write unasked."""
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,14 @@ from mauve_core.numerics.resampling.units import require_units
 from mauve_core.numerics.statistics.exchange_test import exchange_test
 from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
 
+# Share of the units whose texts suggest statements.
 SUGGESTING = 0.4
-"""Share of the units whose texts suggest statements."""
 
+# A statement is tested if its p-value on the texts that suggest is at most this.
 LOOKS = 0.1
-"""A statement is tested if its p-value on the texts that suggest is at most this."""
 
+# Two findings are about the same texts if the correlation of who has them is larger, over all texts.
 ALIKE = 0.8
-"""Two findings are about the same texts if the correlation of who has them is larger, over all texts."""
 
 CONFIDENCE = 0.95
 
@@ -177,8 +177,8 @@ class Finding:
         return tuple(filter(None, (f"difference {self.points}", means, self.of_gap, self.explained, judged)))
 
 
+# Gives further statements. Which ones may depend on the sides of the suggesting texts, (n,), but of no others.
 More = Callable[[Sides, NDArray[np.bool_]], Iterable[Statement]]
-"""Gives further statements. Which ones may depend on the sides of the suggesting texts, (n,), but of no others."""
 
 
 def find(

@@ -18,17 +18,17 @@ from mauve_core.analysis.findings.amounts import Amount, at_best_limit
 from mauve_core.analysis.findings.statements import Statement
 from mauve_core.corpus.text_properties import TOKEN, WORD
 
+# Words and punctuation marks of a row.
 ROW = 10
-"""Words and punctuation marks of a row."""
 
+# Share of the reference texts that have no row of so rare words.
 USUAL = 0.99
-"""Share of the reference texts that have no row of so rare words."""
 
+# Share of the reference texts that have a common word, at least.
 COMMON = 0.05
-"""Share of the reference texts that have a common word, at least."""
 
+# Letters in a row, the space before and after a word among them.
 LETTERS = 3
-"""Letters in a row, the space before and after a word among them."""
 
 ORDERS = Amount(
     "word order",

@@ -27,8 +27,8 @@ from mauve_core.scoring.result import Partition
 
 GROUPS = 50
 
+# Texts of equal weight per cluster that a side must be worth; with fewer, much of the bias is left.
 LEAST_PER_CLUSTER = 3
-"""Texts of equal weight per cluster that a side must be worth; with fewer, much of the bias is left."""
 
 MOST_CLUSTERS = 3
 

@@ -26,26 +26,26 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.decoding.served import CHARACTERS_A_TOKEN, ServerOptions
 from mauve_core.numerics.statistics.agreement import cohen_kappa
 
+# Conditions that are asked for; further ones are left out.
 PROPOSALS = 20
-"""Conditions that are asked for; further ones are left out."""
 
+# Suggesting texts of each side that the model sees, and characters of each.
 SHOWN, SHOWN_CHARACTERS = 20, 1000
-"""Suggesting texts of each side that the model sees, and characters of each."""
 
+# Characters of a text that is judged.
 JUDGED_CHARACTERS = 8000
-"""Characters of a text that is judged."""
 
+# Characters of a condition.
 LONGEST = 120
-"""Characters of a condition."""
 
+# Texts that are asked about twice.
 REPEATED = 40
-"""Texts that are asked about twice."""
 
+# A condition is tested if the kappa of the answers given twice is at least this.
 LEAST_KAPPA = 0.4
-"""A condition is tested if the kappa of the answers given twice is at least this."""
 
+# Share of the answers that may be unusable.
 MOST_UNUSABLE = 0.1
-"""Share of the answers that may be unusable."""
 
 PROPOSE = (
     "You compare two groups of texts. The message is a JSON object with the lists A and B, a sample of either group. "
@@ -61,8 +61,8 @@ JUDGE = (
     '{"1": "yes", "2": "no"}.'
 )
 
+# 1 for yes, 0 for no, nan throughout for a text whose answer cannot be used.
 _Answers = NDArray[np.float64]
-"""1 for yes, 0 for no, nan throughout for a text whose answer cannot be used."""
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from mauve_core.analysis.findings.statements import Statement
 from mauve_core.corpus.text_properties import CLOSERS, ENDS, WORD
 from mauve_core.numerics.strings.repetition import ends_in_copies
 
+# Words of a sentence or line whose repetition counts.
 LEAST_WORDS = 4
-"""Words of a sentence or line whose repetition counts."""
 
+# Words of a passage whose repetition counts.
 PASSAGE = 8
-"""Words of a passage whose repetition counts."""
 
 _SENTENCE = re.compile(rf"[^{re.escape(ENDS)}\n]+[{re.escape(ENDS)}]*")
 _LINE_STARTS = r"(?m)^[ \t]*"

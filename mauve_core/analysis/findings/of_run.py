@@ -22,8 +22,8 @@ from mauve_core.corpus.pairing import units_among
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 
+# Raised with every change of what is looked for: stored findings of others are found anew.
 STATEMENTS = 5
-"""Raised with every change of what is looked for: stored findings of others are found anew."""
 
 
 @dataclass(frozen=True)

@@ -15,21 +15,21 @@ from numpy.typing import NDArray
 from mauve_core.analysis.findings.statements import Statement
 from mauve_core.corpus.text_properties import CLOSERS, ENDS, WORD, stop_words
 
+# Words and slots of a beginning.
 WORDS = (2, 3, 4)
-"""Words and slots of a beginning."""
 
+# Beginnings that are suggested, at most.
 TEMPLATES = 12
-"""Beginnings that are suggested, at most."""
 
+# Suggesting texts of one side that must have a beginning.
 LEAST_TEXTS = 4
-"""Suggesting texts of one side that must have a beginning."""
 
 YEAR, NUMBER, NAME = "YEAR", "NUMBER", "NAME"
 
 _BETWEEN = re.compile(rf"[{re.escape(ENDS)}][{re.escape(CLOSERS)}]*\s+|\n+")
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
+# Characters of a sentence that are looked at.
 _LONGEST = 120
-"""Characters of a sentence that are looked at."""
 
 _Chosen = NDArray[np.bool_]
 

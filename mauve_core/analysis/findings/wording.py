@@ -15,14 +15,14 @@ from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.text_properties import WORD, stop_words
 
+# Phrases of each side that are suggested.
 PHRASES = 12
-"""Phrases of each side that are suggested."""
 
+# Suggesting texts of one side that must have a phrase, beginning or end.
 LEAST_TEXTS = 4
-"""Suggesting texts of one side that must have a phrase, beginning or end."""
 
+# Words of a beginning.
 OPENINGS = (1, 2, 3)
-"""Words of a beginning."""
 
 _Chosen = NDArray[np.bool_]
 

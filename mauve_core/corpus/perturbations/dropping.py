@@ -17,8 +17,8 @@ from mauve_core.base.patterns import LONGEST, compiled_pattern, unusable
 from mauve_core.corpus.perturbations.perturbation import Values
 from mauve_core.corpus.perturbations.wording import is_article, is_stop_word, pieces_of, stands_alone, text_without
 
+# Time limit of a pattern on one text; texts of ordinary length take milliseconds.
 SECONDS = 2.0
-"""Time limit of a pattern on one text; texts of ordinary length take milliseconds."""
 
 
 def first_third(text: str, values: Values, rng: np.random.Generator) -> str:  # noqa: ARG001

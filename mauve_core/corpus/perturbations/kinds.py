@@ -17,6 +17,7 @@ def _part(share: float, end: str) -> tuple[Parameter, ...]:
     return (Parameter("words", share, float, allowed, lambda words: 0 <= words <= 1),)
 
 
+# In the order of ICLR 2023, section 6.2, followed by the others.
 PERTURBATIONS: dict[str, PerturbationKind[str]] = {
     kind.name: kind
     for kind in (
@@ -129,10 +130,9 @@ PERTURBATIONS: dict[str, PerturbationKind[str]] = {
         ),
     )
 }
-"""In the order of ICLR 2023, section 6.2, followed by the others."""
 
+# What is probed if nothing is named: the perturbations of ICLR 2023, section 6.2.
 PROBES = ("first-third", "drop-articles", "drop-stop-words", "swap-halves", "shuffle-words")
-"""What is probed if nothing is named: the perturbations of ICLR 2023, section 6.2."""
 
 
 def parse_perturbation(spec: str) -> Perturbation:

@@ -9,12 +9,12 @@ from mauve_core.corpus.perturbations.perturbation import Values
 from mauve_core.corpus.perturbations.wording import pieces_of
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+# Keys to the left and right of each letter on an English keyboard.
 NEIGHBOURS = {
     key: "".join(row[max(0, index - 1) : index] + row[index + 1 : index + 2])
     for row in _ROWS
     for index, key in enumerate(row)
 }
-"""Keys to the left and right of each letter on an English keyboard."""
 
 
 def typos(text: str, values: Values, rng: np.random.Generator) -> str:

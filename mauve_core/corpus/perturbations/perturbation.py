@@ -22,8 +22,8 @@ import numpy as np
 
 from mauve_core.base.errors import InputError
 
+# What is changed: a text, or the pixels of an image.
 Item = TypeVar("Item")
-"""What is changed: a text, or the pixels of an image."""
 
 Values = Mapping[str, float | str]
 Change = Callable[[Item, Values, np.random.Generator], Item]
@@ -184,8 +184,8 @@ class Perturbation:
 
 NONE: PerturbationKind[Any] = PerturbationKind("none", "None", "Nothing is changed: the effect of sampling alone.")
 
+# The control, whatever the items are.
 CONTROL = Perturbation(NONE)
-"""The control, whatever the items are."""
 
 
 def parse(spec: str, kinds: Mapping[str, PerturbationKind[Any]]) -> Perturbation:

@@ -23,14 +23,14 @@ _MORE_STOP_WORDS = frozenset({"did", "does", "doing", "having", "ought", "theirs
 _CLITICS = ("'s", "'re", "'ve", "'ll", "'d", "'m")
 
 _LETTERS = r"[\p{L}\p{M}\p{N}]+"
+# A word with its inner punctuation: don't, well-known, 3.5, U.S.
 WORD = rf"(?:\p{{L}}\.){{2,}}|{_LETTERS}(?:(?:['’‐‑-]|(?<=\p{{N}})[.,:](?=\p{{N}})){_LETTERS})*"
-"""A word with its inner punctuation: don't, well-known, 3.5, U.S."""
 _PIECES = regex.compile(rf"(?P<word>{WORD})|(?P<space>\s+)|(?P<mark>.)", regex.DOTALL)
 _CLOSING = regex.compile(r"[\p{Pe}\p{Pf}.,;:!?…%]")
 _OPENING = regex.compile(r"[\p{Ps}\p{Pi}]")
 _PLAIN_QUOTES = frozenset("'\"")
+# Marks that attach a word to something else: A/B, #the, the_end.
 _GLUED = frozenset("/\\&@#_=+~^|<>$")
-"""Marks that attach a word to something else: A/B, #the, the_end."""
 
 
 @dataclass(frozen=True)

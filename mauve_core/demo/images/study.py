@@ -18,8 +18,8 @@ from mauve_core.demo.images.digits import SPLITS, real_digits, write_archive
 DATA = bundled("demo_images")
 MANIFEST = "manifest.json"
 DEMO_RUN = "demo-images"
+# Folder below the home folder, for the real digits: a run's images are read where they lie.
 KEPT = "demo-images"
-"""Folder below the home folder, for the real digits: a run's images are read where they lie."""
 
 OTHER_REAL = "other real"
 NOTES = (

@@ -28,29 +28,29 @@ from mauve_core.encoders.servers.keys import OPENAI_VARIABLE, OWN_VARIABLE, key_
 if TYPE_CHECKING:
     import httpx2
 
+# Statuses that may pass.
 RETRIED = frozenset({408, 429, 500, 502, 503, 504})
-"""Statuses that may pass."""
 
+# Most times that one request is sent.
 ATTEMPTS = 6
-"""Most times that one request is sent."""
 
+# Pause before the second attempt, doubled before each further one, and the longest pause, also of a Retry-After.
 FIRST_PAUSE_S, MOST_PAUSE_S = 1.0, 60.0
-"""Pause before the second attempt, doubled before each further one, and the longest pause, also of a Retry-After."""
 
+# Most time to find and reach a server.
 CONNECT_S = 10.0
-"""Most time to find and reach a server."""
 
+# Most time of one attempt, to the last byte of the answer.
 DEADLINE_S = 600.0
-"""Most time of one attempt, to the last byte of the answer."""
 
+# Bytes read of an answer, beyond which it is refused, and of an error.
 MOST_BYTES, MOST_ERROR_BYTES = 64 * 2**20, 64 * 2**10
-"""Bytes read of an answer, beyond which it is refused, and of an error."""
 
+# This machine, for which no proxy of the environment is used.
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
-"""This machine, for which no proxy of the environment is used."""
 
+# Most time between two looks at whether the caller wants to stop.
 _POLL_S = 0.2
-"""Most time between two looks at whether the caller wants to stop."""
 
 Body = Mapping[str, Any]
 Keep = Callable[[int, Any], None]

@@ -6,8 +6,8 @@ from typing import Any
 
 from mauve_core.base.errors import ModelUnavailableError
 
+# Why a text ended: at its own end or at ``max_new_tokens``, or because the server's filter cut it.
 FINISH_REASONS = ("stop", "length", "content_filter")
-"""Why a text ended: at its own end or at ``max_new_tokens``, or because the server's filter cut it."""
 
 
 def read_completion(answer: Any, *, chat: bool) -> dict[str, Any]:

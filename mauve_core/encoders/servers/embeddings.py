@@ -14,8 +14,8 @@ from mauve_core.base.errors import ModelUnavailableError
 
 PATH = "embeddings"
 
+# How an embedding is asked for. Either is taken: not every server heeds the request.
 Encoding = Literal["base64", "float"]
-"""How an embedding is asked for. Either is taken: not every server heeds the request."""
 
 
 def request(model: str, texts: Sequence[str], encoding: Encoding) -> dict[str, Any]:

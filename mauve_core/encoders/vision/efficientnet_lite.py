@@ -14,11 +14,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+# Numbers of a feature: the averaged output of the last convolution.
 WIDTH = 1280
-"""Numbers of a feature: the averaged output of the last convolution."""
 
+# Pixels of an input image.
 SIDE = 224
-"""Pixels of an input image."""
 
 _STAGES = (
     # copies, kernel, stride, expansion, outputs

@@ -26,8 +26,8 @@ from torch.nn import functional
 
 from mauve_core.encoders.checkpoints import SIDE
 
+# Numbers of a feature: the averaged output of the last block.
 WIDTH = 2048
-"""Numbers of a feature: the averaged output of the last block."""
 
 
 class _Layer(NamedTuple):
@@ -48,8 +48,8 @@ class _Fork(NamedTuple):
 
 _Pool = Literal["average", "largest", "halve"]
 _Step = _Layer | _Fork | _Pool
+# Paths from a block's input; their outputs are stacked in this order.
 _Paths = tuple[tuple[_Step, ...], ...]
-"""Paths from a block's input; their outputs are stacked in this order."""
 
 
 def _fine(pooled: int) -> _Paths:

@@ -25,8 +25,8 @@ from mauve_core.numerics.device.products import matrix_products
 if TYPE_CHECKING:
     from torch import nn
 
+# Pixels of the shorter side before the middle is cut out, and of that square.
 _SHORT, _SIDE = 256, 224
-"""Pixels of the shorter side before the middle is cut out, and of that square."""
 
 _EFFICIENTNET = (
     f"shorter side {_SHORT} pixels (bicubic), the middle {_SIDE} x {_SIDE}, values (x - 127) / 128; mean of the last "

@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+# Pixels a side at which images are compared.
 SIDE = 128
-"""Pixels a side at which images are compared."""
 
 SMALL, FIELDS, DIRECTIONS = 16, 4, 8
 
+# Numbers of a feature.
 WIDTH = SMALL**2 + FIELDS**2 * (6 + DIRECTIONS)
-"""Numbers of a feature."""
 
 RECIPE = (
     f"classical features of {SIDE} x {SIDE} pixels: a {SMALL} x {SMALL} picture, colors and edges in "
     f"{FIELDS} x {FIELDS} fields"
 )
+# Weights of red, green and blue in the brightness (ITU-R BT.601).
 _LUMA = np.array([0.299, 0.587, 0.114])
-"""Weights of red, green and blue in the brightness (ITU-R BT.601)."""
 
 
 def features(image: Image.Image) -> NDArray[np.float32]:

@@ -31,16 +31,16 @@ from mauve_core.encoders.vision.model import VisionModel
 from mauve_core.encoders.weight_types import whole_number_tensors
 from mauve_core.numerics.device.products import matrix_products
 
+# The model_type that transformers gives a model of timm; timm itself writes none.
 WRAPPED = "timm_wrapper"
-"""The model_type that transformers gives a model of timm; timm itself writes none."""
 
+# Weights that timm reads first, of those whose digest is known.
 FILES = ("model.safetensors", "pytorch_model.bin")
-"""Weights that timm reads first, of those whose digest is known."""
 
 CHANNELS = 3
 
+# Largest side to which an image is resized; models have up to some 1,000.
 MOST_PIXELS = 4096
-"""Largest side to which an image is resized; models have up to some 1,000."""
 
 _RECIPE = (
     f"prepared by timm's evaluation transform as its {CONFIG} says, the model's own pooled features before its head"

@@ -32,9 +32,10 @@ from mauve_core.numerics.device.products import matrix_products
 
 PROCESSOR = "preprocessor_config.json"
 
+# Types of models that give features of images alone, and so are in no list of transformers by task.
 TOWERS = ("clip_vision_model", "dinov3_convnext", "dinov3_vit", "siglip_vision_model")
-"""Types of models that give features of images alone, and so are in no list of transformers by task."""
 
+# Types that give features of images; they are known before transformers is imported.
 TYPES = frozenset((
     "align", "altclip", "beit", "bit", "blip", "chinese_clip", "clip", "clipseg", "convnext", "convnextv2", "cvt",
     "data2vec-vision", "deit", "dinat", "dinov2", "dinov2_with_registers", "donut-swin", "efficientnet", "focalnet",
@@ -42,8 +43,8 @@ TYPES = frozenset((
     "pvt", "pvt_v2", "regnet", "resnet", "segformer", "siglip", "swiftformer", "swin", "swinv2", "textnet", "vit",
     "vit_msn", *TOWERS,
 ))  # fmt: skip
-"""Types that give features of images; they are known before transformers is imported."""
 
+# Types that transformers lists among those above, and why they give no feature.
 REFUSED = {
     "hgnet_v2": "which gives maps of several depths",
     "imagegpt": "which reads an image as a sequence of colors",
@@ -53,16 +54,15 @@ REFUSED = {
     "siglip2": "whose images keep their own proportions (NaFlex)",
     "videoprism": "which takes videos",
 }
-"""Types that transformers lists among those above, and why they give no feature."""
 
+# Types whose tokens are all places of the image, and without a pooled output.
 WITHOUT_CLASS_TOKEN = ("ijepa",)
-"""Types whose tokens are all places of the image, and without a pooled output."""
 
 EMBEDDING = "its embedding, in the space that it shares with texts"
 FIRST_TOKEN = "the first token of the last layer, that of the class"
 PLACES = "the average over the places of the last layer"
+# What a feature is.
 POOLER = "its pooled output"
-"""What a feature is."""
 
 _PROJECTED = "CLIPVisionModelWithProjection"
 

@@ -27,11 +27,11 @@ from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
+# Default numbers of clusters, relative to the run's own.
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
-"""Default numbers of clusters, relative to the run's own."""
 
+# Progress stage; counts partitions.
 STAGE = "Clustering"
-"""Progress stage; counts partitions."""
 
 
 @dataclass(frozen=True)

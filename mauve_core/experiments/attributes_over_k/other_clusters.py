@@ -33,8 +33,8 @@ from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
+# Progress stage; counts clusterings.
 STAGE = "Clustering the other side"
-"""Progress stage; counts clusterings."""
 
 
 @dataclass(frozen=True, eq=False)

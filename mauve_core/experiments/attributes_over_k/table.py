@@ -11,14 +11,14 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Settings
 from mauve_core.store import Run
 
+# Attachment name of the table.
 ATTACHMENT = "attributes"
-"""Attachment name of the table."""
 
+# Title of the run's own clusters beside those of other texts.
 OWN = "this run"
-"""Title of the run's own clusters beside those of other texts."""
 
+# Column and kind; a metadata column can share a text property's name.
 Line = tuple[str, str]
-"""Column and kind; a metadata column can share a text property's name."""
 
 
 @dataclass(frozen=True)

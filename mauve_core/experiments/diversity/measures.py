@@ -21,11 +21,11 @@ from mauve_core.numerics.statistics.mode_gap import Gap
 from mauve_core.numerics.statistics.vendi import vendi_score
 from mauve_core.numerics.strings.overlaps import Overlap
 
+# Prompts whose self-BLEU is computed, at most.
 SELF_BLEU_PROMPTS = 500
-"""Prompts whose self-BLEU is computed, at most."""
 
+# Draws of one answer to each prompt, at most.
 DRAWS = 10
-"""Draws of one answer to each prompt, at most."""
 
 
 CosineDistance = Annotated[float, Within(0, 2)]

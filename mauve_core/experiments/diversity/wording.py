@@ -14,11 +14,11 @@ from mauve_core.numerics.statistics.block_means import Mean
 from mauve_core.numerics.statistics.mode_count import ModeCount
 from mauve_core.numerics.statistics.mode_gap import Gap
 
+# Decimals of cosine distances.
 DISTANCE_DECIMALS = 3
-"""Decimals of cosine distances."""
 
+# Clusters that are named in a sentence.
 NAMED = 5
-"""Clusters that are named in a sentence."""
 
 MEASURED_COLUMNS = ("", "to one prompt", "to different prompts")
 

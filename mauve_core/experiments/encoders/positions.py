@@ -37,8 +37,8 @@ from mauve_core.scoring.spread import SeedSpread
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 
+# Attachment name of the table.
 ATTACHMENT = "positions"
-"""Attachment name of the table."""
 
 _Array = NDArray[np.float32]
 

@@ -27,11 +27,11 @@ from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 from mauve_core.scoring.ties import shared_ranks
 from mauve_core.store import Run
 
+# Attachment name of the table.
 ATTACHMENT = "encoders"
-"""Attachment name of the table."""
 
+# Fewest candidates for a rank correlation: two have only two orders.
 FEWEST = 3
-"""Fewest candidates for a rank correlation: two have only two orders."""
 
 
 _Scores: TypeAlias = Annotated[Scores, RangedByName(SCORE_BOUNDS)]

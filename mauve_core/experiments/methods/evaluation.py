@@ -38,17 +38,17 @@ from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
+# Progress stage; counts fits.
 STAGE = "Fitting"
-"""Progress stage; counts fits."""
 
+# Progress stage; counts methods. The first method of an estimator takes most of the time.
 SPREAD_STAGE = "Leaving out one group after another"
-"""Progress stage; counts methods. The first method of an estimator takes most of the time."""
 
+# Progress stage of the permutation tests; counts methods.
 TEST_STAGE = "Exchanging between the sides"
-"""Progress stage of the permutation tests; counts methods."""
 
+# Random halves of the human side for human vs. human.
 HALVES = 3
-"""Random halves of the human side for human vs. human."""
 
 
 def methods_run(
@@ -143,8 +143,8 @@ def methods_run(
     return MethodTable(tuple(results), settings, tuple(notes))
 
 
+# Method, candidate and the estimator's parameters -> score and notes of the fits.
 Scorer = Callable[[Method, str, Mapping[str, float]], tuple[MethodScore, tuple[str, ...]]]
-"""Method, candidate and the estimator's parameters -> score and notes of the fits."""
 
 
 def scorer(
@@ -175,8 +175,8 @@ class _Fits:
     fits: tuple[Fit, ...]
     sizes: NDArray[np.int64]
     n: int
+    # Why units support neither a spread nor a test.
     too_few: str = ""
-    """Why units support neither a spread nor a test."""
 
 
 @dataclass(frozen=True, eq=False)

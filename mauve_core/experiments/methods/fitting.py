@@ -36,8 +36,8 @@ from mauve_core.numerics.strings.gram_kernels import Gram, ngram_gram, subsequen
 from mauve_core.numerics.strings.string_models import string_ratios
 from mauve_core.numerics.transport.costs import plug_in_cost, plug_in_parts
 
+# Tokens per n-gram of the n-gram kernel.
 NGRAM = 3
-"""Tokens per n-gram of the n-gram kernel."""
 
 
 class RatioFit(Fit):
@@ -174,18 +174,18 @@ _FITS: dict[str, Callable[..., Fit]] = {
     "kid": lambda sides, _: Distance(sides, kernel_distance, kernel_distances),
 }
 
+# Parameters that :func:`fit` takes, by estimator.
 PARAMETERS: dict[str, tuple[str, ...]] = {
     "knn": ("k", "components"),
     "kde": ("components", "times"),
     "gaussian": ("components",),
 }
-"""Parameters that :func:`fit` takes, by estimator."""
 
+# Estimators that cannot compare two halves of the human texts, because one model would stand for both.
 WITHOUT_HALVES = frozenset({"direct"})
-"""Estimators that cannot compare two halves of the human texts, because one model would stand for both."""
 
+# Estimators with results that depend on a seed.
 DRAWING = frozenset({*QUANTISERS, *CLUSTERED, "classifier", "gaussian", "strings"})
-"""Estimators with results that depend on a seed."""
 
+# Estimators that share clusters and thus a random stream; every other one has its own stream.
 STREAMS = dict.fromkeys(CLUSTERED, CLUSTERED[0])
-"""Estimators that share clusters and thus a random stream; every other one has its own stream."""

@@ -13,30 +13,30 @@ from mauve_core.numerics.divergences.summaries import FIVE, auc, frontier_integr
 from mauve_core.numerics.ratios.log_ratios import SCALES, LogRatios
 from mauve_core.numerics.ratios.summaries import ratio_divergence, ratio_integral, ratio_mauve, ratio_mid
 
+# Points over which density ratios are averaged; see ``numerics.ratios.log_ratios``.
 EXPECTATIONS = {"union": "Both samples", "other": "Other sample", "own": "Own sample"}
-"""Points over which density ratios are averaged; see ``numerics.ratios.log_ratios``."""
 
+# How the expectation bears on a ranking.
 EXPECTATION_REASONS = {
     "union": "Means over both samples.",
     "other": "Means over the other side's sample, as the papers print it: a few large ratios can decide them.",
     "own": "Means over a side's own sample, as in the paper: a negative one counts as 0, and MAUVE is then near 1.",
 }
-"""How the expectation bears on a ranking."""
 
+# Corrections of the bias of counts; see ``numerics.resampling.bias_reduction``.
 CORRECTIONS = {"none": "No correction", "bootstrap": "Bias-reduced"}
-"""Corrections of the bias of counts; see ``numerics.resampling.bias_reduction``."""
 
+# Summaries of the KL frontier that a correction applies to.
 CORRECTED_SUMMARIES = ("mauve", "frontier-integral", "mid")
-"""Summaries of the KL frontier that a correction applies to."""
 
+# How the correction bears on a ranking.
 CORRECTION_REASON = (
     "The bootstrap's bias is taken off the errors: an estimate for the sources themselves, which depends less on the "
     "number of texts."
 )
-"""How the correction bears on a ranking."""
 
+# Log ratios, generator, scale, expectation -> number.
 OfRatios = Callable[[LogRatios, str, float, str], float]
-"""Log ratios, generator, scale, expectation -> number."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,7 @@ def _fixed(name: str, title: str, of_ratios: OfRatios) -> SummaryKind:
     return SummaryKind(name, title, lambda p, q, *_: divergence(p, q), of_ratios, takes_divergence=False, source=source)
 
 
+# Summaries of two histograms or of ratios, by name.
 SUMMARIES: dict[str, SummaryKind] = {
     kind.name: kind
     for kind in (
@@ -135,7 +136,6 @@ SUMMARIES: dict[str, SummaryKind] = {
         ),
     )
 }
-"""Summaries of two histograms or of ratios, by name."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,7 @@ class EstimatorKind:
 _RATIOS = "JMLR 2023, sections 4.2 and 7.3.1"
 _EITHER = ("union", "other")
 
+# All estimators by name.
 ESTIMATORS: dict[str, EstimatorKind] = {
     kind.name: kind
     for kind in (
@@ -322,4 +323,3 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         ),
     )
 }
-"""All estimators by name."""

@@ -261,6 +261,7 @@ def _require(part: str, name: str, known: Mapping[str, object]) -> None:
         raise InputError(f"No {part} of that name", allowed=", ".join(known), received=repr(name))
 
 
+# Groups of methods (JMLR 2023, sections 7.3 and 7.4; ICLR 2023, section 2; bias), the default first.
 PRESETS: dict[str, tuple[Method, ...]] = {
     "divergences": (
         Method(),
@@ -308,4 +309,3 @@ PRESETS: dict[str, tuple[Method, ...]] = {
         )
     ),
 }
-"""Groups of methods (JMLR 2023, sections 7.3 and 7.4; ICLR 2023, section 2; bias), the default first."""

@@ -24,9 +24,10 @@ from mauve_core.scoring.ties import told_apart
 
 Joined = Literal["", "test", "overlap", "unknown"]
 
+# Stands beside a method whose ranks are the leaderboard's.
 MARK = "†"
-"""Stands beside a method whose ranks are the leaderboard's."""
 
+# Divergence and summary -> the score of the same two histograms; AUC is 1 - MAUVE, Jensen-Shannon the mid-point.
 _SCORES = {
     ("kl", "mauve"): "mauve",
     ("kl", "auc"): "mauve",
@@ -36,7 +37,6 @@ _SCORES = {
     ("js", "divergence"): "mid",
     ("fi-kl", "divergence"): "frontier_integral",
 }
-"""Divergence and summary -> the score of the same two histograms; AUC is 1 - MAUVE, Jensen-Shannon the mid-point."""
 
 
 @dataclass(frozen=True)

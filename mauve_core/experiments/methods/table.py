@@ -27,8 +27,8 @@ from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.scoring.ties import overlap
 from mauve_core.store import Run
 
+# Attachment name of the table.
 ATTACHMENT = "methods"
-"""Attachment name of the table."""
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ from mauve_core.experiments.published.tables import (
 from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
 from mauve_core.numerics.statistics.rounding import Printed, attainable_correlations, find_unrounded, worst_case_range
 
+# Maximum distance of a number from its printed form, plus a margin for binary fractions.
 TOLERANCE = UNIT / 2 + 1e-9
-"""Maximum distance of a number from its printed form, plus a margin for binary fractions."""
 
 Statistic = Literal["plain", "worst-case"]
 Outcome = Literal["reproduced", "rounding", "undecided", "different"]

@@ -20,8 +20,8 @@ from mauve_core.numerics.statistics.rounding import Printed
 
 DATA = bundled("published")
 
+# All figures in correlations, and the correlations themselves, have three decimals.
 UNIT = 0.001
-"""All figures in correlations, and the correlations themselves, have three decimals."""
 
 HUMAN_ROW = "human"
 
@@ -33,8 +33,8 @@ class PublishedColumn:
     name: str
     title: str
     unit: str
+    # Whether closeness to human text is -|T(Q) - T(P)|, not the measure itself.
     is_gap: bool = True
-    """Whether closeness to human text is -|T(Q) - T(P)|, not the measure itself."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,8 @@ PAPERS = {
     )
 }
 
+# Files for :func:`table`, besides ``correlations`` and ``other_correlations``; the supplement has NeurIPS tables from 6
+# on.
 TABLES = {
     "webtext_gpt2": Table("Web text, GPT-2 of four sizes", "JMLR 2023, tables 5, 18; NeurIPS 2021, tables 6, 13"),
     "news_grover": Table("News, Grover of three sizes", "JMLR 2023, table 13; NeurIPS 2021, table 7"),
@@ -128,8 +130,6 @@ TABLES = {
     ),
     "news_discriminators": Table("News: MAUVE against discriminators", "NeurIPS 2021, table 10"),
 }
-"""Files for :func:`table`, besides ``correlations`` and ``other_correlations``; the supplement has NeurIPS tables
-from 6 on."""
 
 
 def table(name: str) -> pd.DataFrame:

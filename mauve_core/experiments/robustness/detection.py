@@ -37,16 +37,16 @@ from mauve_core.numerics.resampling.permutation import (
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.spread import SeedSpread
 
+# Chance of at least one false detection among all perturbations of a table, at most.
 LEVEL = 0.05
-"""Chance of at least one false detection among all perturbations of a table, at most."""
 
+# Deals that a test draws; more for many perturbations, so that a corrected p-value can reach 0.02.
 PERMUTATIONS = 999
-"""Deals that a test draws; more for many perturbations, so that a corrected p-value can reach 0.02."""
 
 TESTED_SCORE = "mauve"
 
+# Bound on the rounding error of a p-value times the number of tests.
 _ROUNDING = 1e-12
-"""Bound on the rounding error of a p-value times the number of tests."""
 
 Outcome = Literal["detected", "not detected", "nothing changed"]
 

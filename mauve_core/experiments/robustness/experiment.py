@@ -43,11 +43,11 @@ from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
+# The perturbations of ICLR 2023, section 6.2, besides the control.
 PAPER = tuple(map(parse_perturbation, PROBES))
-"""The perturbations of ICLR 2023, section 6.2, besides the control."""
 
+# Number of dose bands; texts are encoded band by band, so that other doses reuse stored features.
 BANDS = 10
-"""Number of dose bands; texts are encoded band by band, so that other doses reuse stored features."""
 
 _Array = NDArray[np.float32]
 

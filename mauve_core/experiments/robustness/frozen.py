@@ -17,8 +17,8 @@ from mauve_core.numerics.feature_space.reduction import Projection, reduce_featu
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.scoring.result import Partition
 
+# Number of rows per distance computation.
 _BLOCK = 4096
-"""Number of rows per distance computation."""
 
 
 @dataclass(frozen=True, eq=False)

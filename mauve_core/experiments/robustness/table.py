@@ -31,11 +31,11 @@ from mauve_core.numerics.divergences.summaries import FIVE, FIVE_BOUNDS
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 
+# Attachment name of the table.
 ATTACHMENT = "probes"
-"""Attachment name of the table."""
 
+# The five divergences of ICLR 2023, larger for halves that differ more, and MAUVE, which is smaller.
 PROBE_SCORES = (*FIVE, "mauve")
-"""The five divergences of ICLR 2023, larger for halves that differ more, and MAUVE, which is smaller."""
 
 _BOUNDS = {**FIVE_BOUNDS, "mauve": SCORE_BOUNDS["mauve"]}
 

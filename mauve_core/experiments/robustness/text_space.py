@@ -18,8 +18,8 @@ from mauve_core.encoders import Encoder
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.scoring.result import Partition
 
+# Sample size of human texts for the usual nearest-neighbor distance.
 SAMPLED = 500
-"""Sample size of human texts for the usual nearest-neighbor distance."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class SharedEncoder:
 
     def __init__(self, config: EncoderConfig) -> None:
         self._encoder, self._lock = Encoder(config), Lock()
+        # Whether it has encoded a text and thus loaded its model.
         self.loaded = False
-        """Whether it has encoded a text and thus loaded its model."""
 
     def encode(self, text: str) -> Encoded:
         """The features of one text.

@@ -25,14 +25,14 @@ from mauve_core.scoring.partitioning import MIN_TEXTS, clustering_seeds, partiti
 from mauve_core.scoring.streams import stream
 from mauve_core.store.features import stored_features
 
+# Default values of an axis.
 MOST_POINTS = 6
-"""Default values of an axis."""
 
+# Smallest default values of clusters and tokens.
 FEWEST_CLUSTERS, SHORTEST = 8, 8
-"""Smallest default values of clusters and tokens."""
 
+# Features of each source.
 Sides = Mapping[str, NDArray[np.float32]]
-"""Features of each source."""
 
 
 def usual_ks(request: Request) -> tuple[int, ...]:

@@ -35,18 +35,18 @@ from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 from mauve_core.store.features import stored_features
 
+# By axis: each estimator that has the parameter, and its name in ``numerics.ratios``.
 PARAMETER: dict[EstimatorAxis, dict[str, str]] = {
     "neighbors": {"knn": "k"},
     "components": {"knn": "components", "kde": "components", "gaussian": "components"},
     "bandwidth": {"kde": "times"},
 }
-"""By axis: each estimator that has the parameter, and its name in ``numerics.ratios``."""
 
+# Values that ``mauve-lens methods`` uses.
 DEFAULTS: dict[EstimatorAxis, float] = {"neighbors": NEIGHBOURS, "components": COMPONENTS, "bandwidth": 1}
-"""Values that ``mauve-lens methods`` uses."""
 
+# Multiples of the chosen bandwidth: beyond these, ratios are those of single neighbors, or all 1.
 BANDWIDTH_RANGE = (0.01, 100.0)
-"""Multiples of the chosen bandwidth: beyond these, ratios are those of single neighbors, or all 1."""
 
 _USUAL: dict[EstimatorAxis, tuple[float, ...]] = {
     "neighbors": (5, 10, 25, 50, 100, 200),
@@ -275,6 +275,7 @@ def _on_bandwidth(points: Sequence[EstimatorPoint]) -> str:
     )
 
 
+# What stays fixed on each axis.
 _FIXED: dict[EstimatorAxis, Callable[[Sequence[EstimatorPoint]], str]] = {
     "neighbors": lambda _: f"The default is {NEIGHBOURS} neighbors; there are {COMPONENTS} principal components.",
     "components": lambda _: (
@@ -283,7 +284,6 @@ _FIXED: dict[EstimatorAxis, Callable[[Sequence[EstimatorPoint]], str]] = {
     ),
     "bandwidth": _on_bandwidth,
 }
-"""What stays fixed on each axis."""
 
 
 def _stored_point(finished: FinishedParts | None, key: str) -> EstimatorPoint | None:

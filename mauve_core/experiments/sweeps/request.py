@@ -21,8 +21,8 @@ from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 
+# Progress stage; counts partitions.
 STAGE = "Clustering"
-"""Progress stage; counts partitions."""
 
 
 @dataclass(frozen=True)

@@ -16,21 +16,21 @@ from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.scoring.result import Candidate
 from mauve_core.scoring.spread import SeedSpread
 
+# Default values of c, besides the run's own.
 SCALES = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0)
-"""Default values of c, besides the run's own."""
 
+# Metadata column for the decoder, as written by ``mauve-lens generate``.
 COLUMN = "decoder"
-"""Metadata column for the decoder, as written by ``mauve-lens generate``."""
 
+# Position of ancestral sampling on a line.
 ANCESTRAL = {"nucleus p": 1.0, "temperature t": 1.0}
-"""Position of ancestral sampling on a line."""
 
+# Meaning of a line's ends, for the note.
 LIMITS = {
     "nucleus p": "greedy decoding is the limit p -> 0",
     "temperature t": "greedy decoding is the limit t -> 0",
     "top-k k": "ancestral sampling is any k from the vocabulary size up, greedy decoding is k = 1",
 }
-"""Meaning of a line's ends, for the note."""
 
 
 def usual_scales(request: Request) -> tuple[float, ...]:

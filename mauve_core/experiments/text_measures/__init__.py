@@ -78,6 +78,7 @@ __all__ = [
     "measure_title",
 ]
 
+# All measures by name, in display order.
 MEASURES: dict[str, Measure] = {
     item.name: item
     for item in (
@@ -100,7 +101,6 @@ MEASURES: dict[str, Measure] = {
         Length(),
     )
 }
-"""All measures by name, in display order."""
 
 
 def measure_title(name: str) -> str:
@@ -111,12 +111,12 @@ def measure_title(name: str) -> str:
     return f"{known.title} ({known.unit})" if known.unit else known.title
 
 
+# What is said where a need is not met.
 NEEDED: Mapping[Need, str] = {
     "model": "a scoring model is needed",
     "features": "features of every side are needed",
     "words": "texts are needed",
 }
-"""What is said where a need is not met."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +127,8 @@ class Side:
     groups: Groups
 
 
+# The generations of a candidate, usually one.
 Generations = tuple[Side, ...]
-"""The generations of a candidate, usually one."""
 
 
 class TermsSource(Protocol):

@@ -24,17 +24,17 @@ from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.scoring.result import SIGNIFICANT
 from mauve_core.scoring.spread import Generations
 
+# Requirements of a measure: a causal model that scores texts, or the features of both sides.
 Need = Literal["model", "features", "words"]
-"""Requirements of a measure: a causal model that scores texts, or the features of both sides."""
 
+# What a measure looks at: the distance to the human texts, a collection's own variety, or a model's probabilities.
 Group = Literal["closeness", "diversity", "likelihood"]
-"""What a measure looks at: the distance to the human texts, a collection's own variety, or a model's probabilities."""
 
+# What two candidates differ in: |T(Q) - T(P)|, the gap to the human side, or T(Q) itself.
 Quantity = Literal["gap", "value"]
-"""What two candidates differ in: |T(Q) - T(P)|, the gap to the human side, or T(Q) itself."""
 
+# Indices of the kept texts; None keeps all.
 Rows = NDArray[np.int64] | None
-"""Indices of the kept texts; None keeps all."""
 
 
 class NotDefinedError(Exception):
@@ -216,8 +216,8 @@ class Measurements:
 class Terms(ABC):
     """T of one collection as a function of the kept texts, with all costly work done in advance."""
 
+    # Caveats for this value, such as sampling.
     note: str = ""
-    """Caveats for this value, such as sampling."""
 
     @abstractmethod
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from mauve_core.encoders.models import LoadedModel
 
 TOKENIZING = "Tokenizing texts"
+# Number of texts tokenized between two progress reports.
 CHUNK = 512
-"""Number of texts tokenized between two progress reports."""
 
+# Number of positions whose distributions are truncated at once; sorting a vocabulary needs several copies of it.
 LOGIT_ROWS = 128
-"""Number of positions whose distributions are truncated at once; sorting a vocabulary needs several copies of it."""
 
 
 @dataclass(frozen=True, eq=False)

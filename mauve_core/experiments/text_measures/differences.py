@@ -39,8 +39,8 @@ from mauve_core.numerics.resampling.jackknife import jackknife_parts, t_interval
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.scoring.result import SIGNIFICANT
 
+# A standard deviation of this share of T or less is rounding: leaving out any group changes nothing.
 _ROUNDING = 1e-12
-"""A standard deviation of this share of T or less is rounding: leaving out any group changes nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,13 +19,13 @@ from mauve_core.numerics.resampling.units import draw_slots
 
 TEST_SHARE = 0.25
 FOLDS = 5
+# Inverse penalty strengths for cross-validation: scikit-learn's default grid.
 PENALTIES = tuple(float(c) for c in np.logspace(-4, 4, 10))
-"""Inverse penalty strengths for cross-validation: scikit-learn's default grid."""
 
 ITERATIONS = 2000
 PERMUTATIONS = 999
+# Minimum number of texts per side, so that every fold holds both sides.
 LEAST = 2 * FOLDS
-"""Minimum number of texts per side, so that every fold holds both sides."""
 
 
 class Discriminator(Measure):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.truncated import TruncatedMeasure
 
+# With this value, greedy accuracy gives the published figures of greedy decoding (JMLR 2023, table 15).
 EPSILON = 1e-5
-"""With this value, greedy accuracy gives the published figures of greedy decoding (JMLR 2023, table 15)."""
 
 
 class EpsilonPerplexity(TruncatedMeasure):

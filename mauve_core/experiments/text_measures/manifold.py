@@ -15,8 +15,8 @@ from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.numerics.feature_space.neighbours import Choices, coverage_over_k
 
+# Default number of neighbors k.
 NEIGHBOURS = 5
-"""Default number of neighbors k."""
 
 Statistic = Callable[[ArrayLike, ArrayLike, Sequence[int], Choices], NDArray[np.float64]]
 
@@ -29,8 +29,8 @@ class ManifoldMeasure(Measure):
     needs: ClassVar[frozenset[Need]] = frozenset({"features"})
     bounds = (0.0, 1.0)
     depends_on_n = True
+    # Whether to look for human texts in the candidate's manifold, not the reverse.
     of_human: ClassVar[bool]
-    """Whether to look for human texts in the candidate's manifold, not the reverse."""
 
     def statistic(self, x: ArrayLike, manifold: ArrayLike, ks: Sequence[int], choices: Choices) -> NDArray[np.float64]:
         """(len(ks), len(choices)) values; see :mod:`mauve_core.numerics.feature_space.neighbours`."""

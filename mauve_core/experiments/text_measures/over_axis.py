@@ -9,8 +9,8 @@ from typing import Annotated, Generic, TypeVar
 from mauve_core.base.validation import Within
 from mauve_core.experiments.text_measures.base import MeasureDifference, Row
 
+# A place on the axis, such as a number of neighbors.
 OnAxis = Annotated[int, Within(1)]
-"""A place on the axis, such as a number of neighbors."""
 
 
 @dataclass(frozen=True)

@@ -56,17 +56,17 @@ from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_
 from mauve_core.experiments.text_measures.stored import collection_of, known_rows, run_context
 from mauve_core.store import Run
 
+# Attachment name of the table.
 ATTACHMENT = "lengths"
-"""Attachment name of the table."""
 
+# Most lengths at once.
 MOST_LENGTHS = 20
-"""Most lengths at once."""
 
+# Largest length in tokens.
 LONGEST = 1_000_000
-"""Largest length in tokens."""
 
+# The measures that can be taken of cut texts, by name.
 OVER_LENGTH: dict[str, Measure] = {item.name: item for item in (Frechet(), *MEASURES.values())}
-"""The measures that can be taken of cut texts, by name."""
 
 
 @dataclass(frozen=True)

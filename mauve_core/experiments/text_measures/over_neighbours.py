@@ -44,19 +44,19 @@ from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_
 from mauve_core.experiments.text_measures.stored import collection_of, known_rows
 from mauve_core.store import Run
 
+# Attachment name of the table.
 ATTACHMENT = "neighbours"
-"""Attachment name of the table."""
 
+# Default numbers of neighbors, those of the paper.
 USUAL = range(1, 26)
-"""Default numbers of neighbors, those of the paper."""
 
+# Most numbers of neighbors at once.
 MOST_KS = 100
-"""Most numbers of neighbors at once."""
 
+# The measures that have a number of neighbors, by name.
 OVER_K: dict[str, ManifoldMeasure] = {
     name: item for name, item in MEASURES.items() if isinstance(item, ManifoldMeasure)
 }
-"""The measures that have a number of neighbors, by name."""
 
 
 @dataclass(frozen=True)

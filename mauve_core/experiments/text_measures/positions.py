@@ -23,13 +23,13 @@ from mauve_core.base.files import home, remove, storage_errors, write_array
 from mauve_core.base.formatting import verb
 from mauve_core.encoders.feature_store import DamagedEntryWarning
 
+# Numbers for the tokens of each text, and which texts were truncated.
 Computed = tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]
-"""Numbers for the tokens of each text, and which texts were truncated."""
 
 Computation = Callable[[], Computed]
 
+# Part of every name; increase it if the same inputs would give different numbers.
 FORMAT = 1
-"""Part of every name; increase it if the same inputs would give different numbers."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from mauve_core.numerics.strings.overlaps import Overlap
 
 SAMPLE = 1000
 ORDER = 4
+# Orders without a match count 0.1 matches: method 1 of Chen and Cherry 2014, as in the papers' tool.
 SMOOTHING = {"smooth_method": "floor", "smooth_value": 0.1}
-"""Orders without a match count 0.1 matches: method 1 of Chen and Cherry 2014, as in the papers' tool."""
 
 
 class SelfBleu(PlainMeasure):

@@ -20,15 +20,15 @@ from mauve_core.numerics.resampling.units import too_few
 
 GROUPS = 20
 CONFIDENCE = 0.95
+# Minimum number of texts for a spread: two per group on average.
 MIN_TEXTS = 40
-"""Minimum number of texts for a spread: two per group on average."""
 
 TOO_FEW = f"no spread: fewer than {MIN_TEXTS} texts"
 ALL_EQUAL = "no spread: leaving out any group changes nothing"
 NOT_WITHOUT = "no spread: without some group of texts there is no value"
 
+# For each group, the rows kept when it is left out; None if the group has no text on this side.
 JackknifeRows = list[Rows]
-"""For each group, the rows kept when it is left out; None if the group has no text on this side."""
 
 
 @dataclass(frozen=True, eq=False)

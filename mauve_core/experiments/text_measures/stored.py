@@ -35,11 +35,11 @@ from mauve_core.experiments.text_measures import (
 )
 from mauve_core.store import Run, RunStore
 
+# Attachment name of measurements.
 ATTACHMENT = "measures"
-"""Attachment name of measurements."""
 
+# Metadata column for the decoder, as written by ``mauve-lens generate``.
 DECODER_COLUMN = "decoder"
-"""Metadata column for the decoder, as written by ``mauve-lens generate``."""
 
 _Row = TypeVar("_Row", bound=Row)
 

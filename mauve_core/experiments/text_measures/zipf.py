@@ -12,9 +12,9 @@ from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeas
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
 
+# Ranks in the fit, as in the implementation of Holtzman et al. 2020 that the papers use. The tail of tokens seen once
+# or twice is a plateau that depends more on the number of texts than on their words.
 TOP_RANKS = 5000
-"""Ranks in the fit, as in the implementation of Holtzman et al. 2020 that the papers use. The tail of tokens seen
-once or twice is a plateau that depends more on the number of texts than on their words."""
 
 
 class Zipf(PlainMeasure):

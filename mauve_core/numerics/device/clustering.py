@@ -22,8 +22,8 @@ from mauve_core.numerics.kmeans.clustering import Clustering
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Memory for the distances of the draws of all seeds whose restarts are tried together; at least one seed is.
 TRIED_BYTES = 2**30
-"""Memory for the distances of the draws of all seeds whose restarts are tried together; at least one seed is."""
 
 
 def _own_rows(x: ArrayLike) -> NDArray[np.float32]:

@@ -26,30 +26,30 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+# UMAP's defaults: how close rows may lie, and the scale of the curve of similarity.
 MIN_DISTANCE, SPREAD = 0.1, 1.0
-"""UMAP's defaults: how close rows may lie, and the scale of the curve of similarity."""
 
+# UMAP's defaults: epochs, and how many for more than so many rows.
 EPOCHS, EPOCHS_OF_MANY, MANY = 500, 200, 10_000
-"""UMAP's defaults: epochs, and how many for more than so many rows."""
 
+# Rows that push a row for each edge that pulls it; UMAP's default.
 PUSHES = 5
-"""Rows that push a row for each edge that pulls it; UMAP's default."""
 
+# Parts of an epoch's edges. With one, rows of many edges overshoot, and trustworthiness falls by 0.001 to 0.003.
 PARTS = 4
-"""Parts of an epoch's edges. With one, rows of many edges overshoot, and trustworthiness falls by 0.001 to 0.003."""
 
 HALVINGS = 64
+# Bisections for the width of a row's neighborhood, and its least value as a share of the mean distance: UMAP's.
 LEAST_WIDTH = 1e-3
-"""Bisections for the width of a row's neighborhood, and its least value as a share of the mean distance: UMAP's."""
 
+# Length of the map's sides at the start, and of an edge's move along an axis: UMAP's.
 SIDE, LONGEST_MOVE = 10.0, 4.0
-"""Length of the map's sides at the start, and of an edge's move along an axis: UMAP's."""
 
+# Noise of the start, as a share of its largest coordinate: UMAP's.
 NOISE = 1e-5
-"""Noise of the start, as a share of its largest coordinate: UMAP's."""
 
+# Steps in a unit of a move.
 FIXED = 2.0**32
-"""Steps in a unit of a move."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+# Largest intermediate result; halved for as long as the device refuses it.
 BLOCK_BYTES = 2**28
-"""Largest intermediate result; halved for as long as the device refuses it."""
 
+# Rows stay on the device if they take at most this share of its free memory; otherwise every pass sends them again.
 KEPT_SHARE = 0.5
-"""Rows stay on the device if they take at most this share of its free memory; otherwise every pass sends them again."""
 
+# Before a device's name: torch's own arithmetic there, also on the CPU, which is NumPy's otherwise.
 PREFIX = "torch:"
-"""Before a device's name: torch's own arithmetic there, also on the CPU, which is NumPy's otherwise."""
 
 
 def torch_device(name: str) -> torch.device:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
 
+# How float32 factors of products are rounded: not at all, or to TF32. The words are torch's.
 Products = Literal["ieee", "tf32"]
-"""How float32 factors of products are rounded: not at all, or to TF32. The words are torch's."""
 
 _turn = threading.Condition()
 _users, _in_force = 0, "ieee"

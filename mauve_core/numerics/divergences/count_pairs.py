@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 
 from mauve_core.base.errors import InputError
 
+# Look codes up in a table instead of sorting if the table is at most this many times as long as the cells.
 _DENSE = 4
-"""Look codes up in a table instead of sorting if the table is at most this many times as long as the cells."""
 
 
 @dataclass(frozen=True, eq=False)

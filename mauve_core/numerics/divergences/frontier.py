@@ -36,15 +36,15 @@ def reference_weights(size: int = REFERENCE_SIZE) -> NDArray[np.float64]:
 REFERENCE_WEIGHTS = reference_weights()
 REFERENCE_WEIGHTS.setflags(write=False)
 
+# Numbers handled at once: eight float64 arrays of this size stay in a core's cache.
 _BLOCK = 1 << 15
-"""Numbers handled at once: eight float64 arrays of this size stay in a core's cache."""
+# The area integrates over the log odds of the weight from -45 to 45; the rest is below c exp(-45).
 _REACH = 45.0
-"""The area integrates over the log odds of the weight from -45 to 45; the rest is below c exp(-45)."""
 _NODES = 8
 _FIRST_PANELS = 32
 _LAST_PANELS = 1 << 14
+# Two successive refinements of the area must agree to this.
 _AREA_TOLERANCE = 1e-10
-"""Two successive refinements of the area must agree to this."""
 
 
 @dataclass(frozen=True)

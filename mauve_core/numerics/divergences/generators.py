@@ -28,14 +28,14 @@ from mauve_core.numerics.divergences.kl import Terms, relative_terms
 
 _Array = NDArray[np.float64]
 
+# u = |p - q| / (p + q) below which a series gives artanh(u) / u - 1; at 0.5 the closed form has lost one digit.
 _NEAR = 0.5
-"""u = |p - q| / (p + q) below which a series gives artanh(u) / u - 1; at 0.5 the closed form has lost one digit."""
+# Terms of that series, all positive: the rest is below 0.25^28 / 57 = 2.5e-19, of a value above 1/3.
 _EXCESS_TERMS = 28
-"""Terms of that series, all positive: the rest is below 0.25^28 / 57 = 2.5e-19, of a value above 1/3."""
+# Quotient of two bins beyond which their logarithms are taken separately, to avoid overflow.
 _LARGEST_RATIO = 1e300
-"""Quotient of two bins beyond which their logarithms are taken separately, to avoid overflow."""
+# Weight on P of the registered member of a family: at 1/2 skew-js is js, and interpolated-chi2 is le-cam.
 _WEIGHT = 0.25
-"""Weight on P of the registered member of a family: at 1/2 skew-js is js, and interpolated-chi2 is le-cam."""
 
 
 @dataclass(frozen=True)
@@ -286,12 +286,12 @@ def _printed_second(t: _Array) -> _Array:
     return np.asarray(12 * excess / (t + 1) ** 3 + (t + 1) * (1 + 3 * u * u) / (4 * t * t))
 
 
+# Generators with a weight on P.
 FAMILIES: dict[str, Callable[[float], Generator]] = {
     "interpolated-kl": interpolated_kl,
     "interpolated-chi2": interpolated_chi2,
     "skew-js": skew_js,
 }
-"""Generators with a weight on P."""
 
 
 def _symmetric(
@@ -313,8 +313,8 @@ _FIXED = (
     _symmetric("fi-chi2-printed", "Printed integral of χ²", _printed, _printed_second, np.inf, "section 3.3"),
 )
 
+# Name -> generator; the entry of a family has weight 1/4 on P.
 GENERATORS: dict[str, Generator] = {
     **{generator.name: generator for generator in _FIXED},
     **{family: make(_WEIGHT) for family, make in FAMILIES.items()},
 }
-"""Name -> generator; the entry of a family has weight 1/4 on P."""

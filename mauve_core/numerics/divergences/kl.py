@@ -21,21 +21,21 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
 _Array = NDArray[np.float64]
+# (x, step, y) with y = x + step -> y f(x / y) element by element; arrays of one shape.
 Terms = Callable[[_Array, _Array, _Array], _Array]
-"""(x, step, y) with y = x + step -> y f(x / y) element by element; arrays of one shape."""
 
+# |y / x - 1| below which a series replaces the logarithm; at 0.1 the logarithm has lost one digit of sixteen.
 _NEAR = 0.1
-"""|y / x - 1| below which a series replaces the logarithm; at 0.1 the logarithm has lost one digit of sixteen."""
+# Terms of that series: the first omitted one is below (0.1 / 1.9)^14 / 17 = 8e-20 of the value.
 _LOG_TERMS = 7
-"""Terms of that series: the first omitted one is below (0.1 / 1.9)^14 / 17 = 8e-20 of the value."""
+# Cap on y / x against overflow; beyond it x log(y / x) is far below the rounding of y - x.
 _LARGEST_RATIO = 1e300
-"""Cap on y / x against overflow; beyond it x log(y / x) is far below the rounding of y - x."""
+# |y / x - 1| below which a signed term uses y - x; beyond it y / x keeps the digits.
 _SIGNED_NEAR = 0.5
-"""|y / x - 1| below which a signed term uses y - x; beyond it y / x keeps the digits."""
+# |p - q| / (p + q) below which the frontier integral is a series.
 _INTEGRAL_NEAR = 0.5
-"""|p - q| / (p + q) below which the frontier integral is a series."""
+# Terms of that series, all positive: the first omitted one is below 0.25^24 / 1200 = 3e-18 of the value.
 _INTEGRAL_TERMS = 24
-"""Terms of that series, all positive: the first omitted one is below 0.25^24 / 1200 = 3e-18 of the value."""
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:

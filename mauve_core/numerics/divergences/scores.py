@@ -9,8 +9,8 @@ from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
 from mauve_core.numerics.divergences.smoothing import probabilities
 
+# Smoothing of MAUVE*, which the star marks (JMLR 2023, section 6.5).
 STAR_SMOOTHING = "krichevsky-trofimov"
-"""Smoothing of MAUVE*, which the star marks (JMLR 2023, section 6.5)."""
 
 
 def score_counts(

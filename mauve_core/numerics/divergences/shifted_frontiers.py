@@ -26,16 +26,15 @@ from mauve_core.numerics.divergences.kl import integral_terms
 
 _Pair = tuple[NDArray[np.float64], NDArray[np.float64]]
 
+# Largest supported change of log(A / B): one side may lose a third of its texts.
 REACH = 0.4
-"""Largest supported change of log(A / B): one side may lose a third of its texts."""
 
 _LOG_ODDS = np.log((1 - REFERENCE_WEIGHTS) / REFERENCE_WEIGHTS)
 
 _LAST = REFERENCE_WEIGHTS.size - 1
+# First and last weight of the grid, one behind, and nodes. With x = pi / half the width, the error falls by x + sqrt(1
+# + x^2) with each node: by 2.2 in the middle, to 1e-14; by 16 at the ends, where all but a millionth is linear in s.
 _SEGMENTS = ((0, 1, 8), (1, _LAST, 40), (_LAST, _LAST + 1, 8))
-"""First and last weight of the grid, one behind, and nodes. With x = pi / half the width, the error falls
-by x + sqrt(1 + x^2) with each node: by 2.2 in the middle, to 1e-14; by 16 at the ends, where all but a millionth is
-linear in s."""
 
 _INTEGRAL_NODES = 10
 

@@ -16,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Smoothings of published MAUVE and of MAUVE*: name -> texts added to every bin.
 ADDED_COUNT = {"none": 0.0, "krichevsky-trofimov": 0.5}
-"""Smoothings of published MAUVE and of MAUVE*: name -> texts added to every bin."""
 
+# Every named smoothing -> its title. ``add-<b>``, such as ``add-0.1``, is also accepted.
 SMOOTHINGS = {
     "none": "Empirical frequencies",
     "krichevsky-trofimov": "Krichevsky-Trofimov (add 1/2)",
@@ -26,12 +27,11 @@ SMOOTHINGS = {
     "braess-sauer": "Braess-Sauer",
     "good-turing": "Modified Good-Turing",
 }
-"""Every named smoothing -> its title. ``add-<b>``, such as ``add-0.1``, is also accepted."""
 
 _ADD = "add-"
 _CONSTANTS = {**ADDED_COUNT, "laplace": 1.0}
+# Texts added to a bin with no text, with one text, with more (JMLR 2023, table 2).
 _BRAESS_SAUER = (0.5, 1.0, 0.75)
-"""Texts added to a bin with no text, with one text, with more (JMLR 2023, table 2)."""
 
 
 def added_count(smoothing: str) -> float | None:

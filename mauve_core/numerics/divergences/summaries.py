@@ -31,23 +31,23 @@ from mauve_core.numerics.divergences.frontier import (
 from mauve_core.numerics.divergences.generators import Generator, f_divergence, generator_of
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point, mixture_errors
 
+# The constant s of AUC on distributions over clusters (ICLR 2023, section 5).
 CLUSTER_SCALE = 5.0
-"""The constant s of AUC on distributions over clusters (ICLR 2023, section 5)."""
 
+# Smoothing of the cluster counts behind the five divergences (ICLR 2023, section 5).
 CLUSTER_SMOOTHING = "laplace"
-"""Smoothing of the cluster counts behind the five divergences (ICLR 2023, section 5)."""
 
 _Array = NDArray[np.float64]
 
+# The integral runs over the log odds of the weight from -36 to 36; the rest is exp(-36) = 2e-16 of it.
 _REACH = 36.0
-"""The integral runs over the log odds of the weight from -36 to 36; the rest is exp(-36) = 2e-16 of it."""
+# Spacing of its points before the first refinement; the error there is about exp(-2 pi^2 / 0.75) = 4e-12.
 _FIRST_STEP = 0.75
-"""Spacing of its points before the first refinement; the error there is about exp(-2 pi^2 / 0.75) = 4e-12."""
 _REFINEMENTS = 6
+# Two successive refinements of the integral must agree to this relative to its value.
 _SETTLED = 1e-10
-"""Two successive refinements of the integral must agree to this relative to its value."""
+# Numbers handled at once.
 _BLOCK = 1 << 15
-"""Numbers handled at once."""
 
 
 def f_frontier(
@@ -225,6 +225,7 @@ def auc(p: ArrayLike, q: ArrayLike, scale: float = CLUSTER_SCALE) -> NDArray[np.
     return np.asarray(1 - mauve(p, q, scale))
 
 
+# The five divergences of ICLR 2023 by name, AUC with the constant for clusters; larger is farther apart.
 FIVE: dict[str, Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]] = {
     "forward-kl": forward_kl,
     "backward-kl": backward_kl,
@@ -232,8 +233,8 @@ FIVE: dict[str, Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]] = {
     "jensen-shannon": jensen_shannon,
     "auc": auc,
 }
-"""The five divergences of ICLR 2023 by name, AUC with the constant for clusters; larger is farther apart."""
 
+# Range of each.
 FIVE_BOUNDS = {
     "forward-kl": (0.0, np.inf),
     "backward-kl": (0.0, np.inf),
@@ -241,7 +242,6 @@ FIVE_BOUNDS = {
     "jensen-shannon": (0.0, float(np.log(2))),
     "auc": (0.0, 1.0),
 }
-"""Range of each."""
 
 
 def _finite(generator: Generator | str) -> Generator:

@@ -21,8 +21,8 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.divergences.smoothing import probabilities
 
+# Numbers whose logarithms are taken at once, so that they stay in a core's cache.
 _BLOCK = 1 << 15
-"""Numbers whose logarithms are taken at once, so that they stay in a core's cache."""
 
 
 def weighted_counts(labels: ArrayLike, k: int, weights: ArrayLike) -> NDArray[np.float64]:

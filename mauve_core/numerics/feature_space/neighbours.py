@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Choices of points and of balls.
 Choices = Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
-"""Choices of points and of balls."""
 
+# Rows whose distances to all others are held at once.
 BLOCK = 512
-"""Rows whose distances to all others are held at once."""
 
+# Squared distances tie within this share of the squared norms: the rounding of a matrix product.
 SLACK = 1e-9
-"""Squared distances tie within this share of the squared norms: the rounding of a matrix product."""
 
 
 def coverage(x: ArrayLike, manifold: ArrayLike, k: int, choices: Choices) -> NDArray[np.float64]:

@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Distances held at once.
 _ENTRIES = 1 << 22
-"""Distances held at once."""
 
 
 def nearest_pairs(x: ArrayLike, y: ArrayLike, top: int) -> list[tuple[int, int, float]]:

@@ -28,11 +28,11 @@ from mauve_core.numerics.threads import openmp_threads_kept
 
 NEIGHBOURS = 15
 LEAST_ROWS = 3
+# Most rows for fitting the map; further rows are placed among them.
 MOST_FITTED = 20_000
-"""Most rows for fitting the map; further rows are placed among them."""
 
+# Fitted neighbors that determine the position of another row.
 PLACED_BY = 5
-"""Fitted neighbors that determine the position of another row."""
 
 
 def _silent(done: int, total: int) -> None:

@@ -29,21 +29,21 @@ from mauve_core.numerics.threads import parallel_map, single_threaded_blas
 if TYPE_CHECKING:
     from mauve_core.numerics.device.memory import DeviceTable
 
+# When rows are scaled to unit length: before or after they are projected.
 UnitRows = Literal["before", "after"]
-"""When rows are scaled to unit length: before or after they are projected."""
 
+# Total variance of unit rows at which float32 cannot distinguish the rows: (about 8 units of rounding) squared.
 _LEAST_VARIANCE = 1e-12
-"""Total variance of unit rows at which float32 cannot distinguish the rows: (about 8 units of rounding) squared."""
 
+# Most rows of one product of the covariance: many, because every product is added to a (d, d) sum.
 ROWS_SUMMED = 4096
-"""Most rows of one product of the covariance: many, because every product is added to a (d, d) sum."""
 
+# Share of all components up to which it is faster to compute the needed ones alone.
 _FEW = 1 / 8
-"""Share of all components up to which it is faster to compute the needed ones alone."""
 
+# Groups of blocks summed in parallel, and the memory limit of their sums. The number depends on the columns alone, so
+# sums do not depend on the number of cores.
 _GROUPS, _SCATTER_BYTES = 4, 2**30
-"""Groups of blocks summed in parallel, and the memory limit of their sums. The number depends on the columns alone, so
-sums do not depend on the number of cores."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Most columns of features: twice the widest encoders. A side's covariance takes eight bytes per pair of columns.
 COLUMNS_VARIABLE, COLUMNS = "MAUVE_LENS_MAX_COLUMNS", 8192
-"""Most columns of features: twice the widest encoders. A side's covariance takes eight bytes per pair of columns."""
 
+# Digits of a limit in a variable of the environment; Python reads no number of thousands of digits.
 _MOST_DIGITS = 18
-"""Digits of a limit in a variable of the environment; Python reads no number of thousands of digits."""
 
+# Largest block of rows in float32.
 BLOCK_BYTES = 2**26
-"""Largest block of rows in float32."""
 
 
 class Stacked:

@@ -20,20 +20,20 @@ from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.numerics.kmeans.starts import first_partition
 from mauve_core.numerics.threads import parallel_map, single_threaded_blas, usable_cores
 
+# Default upper limit on k: the most clusters for which scores rank models as the usual 500 do (NeurIPS 2021, appendix
+# D.3, from 100 to 5,000). The cost of clustering into a tenth as many clusters as texts grows with their square.
 MOST_CLUSTERS = 5000
-"""Default upper limit on k: the most clusters for which scores rank models as the usual 500 do (NeurIPS 2021, appendix
-D.3, from 100 to 5,000). The cost of clustering into a tenth as many clusters as texts grows with their square."""
 
 RESTARTS_AT_ONCE = 16
 
+# Iterations of every restart before all but the best are dropped.
 WARM_UP = 2
-"""Iterations of every restart before all but the best are dropped."""
 
+# Restarts run on a random sample of rows, of the largest of these sizes; the best continues on all rows.
 TRIAL_ROWS, TRIAL_ROWS_A_CENTER, TRIAL_SHARE = 4096, 12, 1 / 8
-"""Restarts run on a random sample of rows, of the largest of these sizes; the best continues on all rows."""
 
+# Replaces ``TRIAL_ROWS`` for a single start, which has no competitor.
 START_ROWS = 65_536
-"""Replaces ``TRIAL_ROWS`` for a single start, which has no competitor."""
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from mauve_core.numerics import _checks
 from mauve_core.numerics.threads import parallel_map
 
+# Rows of one product: few enough to spread 10,000 evenly over the cores, enough to keep each busy.
 ROWS_AT_ONCE = 1024
-"""Rows of one product: few enough to spread 10,000 evenly over the cores, enough to keep each busy."""
 
+# Squared distances below this share of the squared lengths are rounding error.
 ROUNDING = 4 * float(np.finfo(np.float32).eps)
-"""Squared distances below this share of the squared lengths are rounding error."""
 
 
 class Rows:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from mauve_core.numerics.kmeans.nearest import Rows
 
+# Draws per center. More of them lower the objective by less than they cost.
 DRAWS = 3
-"""Draws per center. More of them lower the objective by less than they cost."""
 
+# Largest batch of centers.
 BATCH = 32
-"""Largest batch of centers."""
 
 
 @dataclass(frozen=True)

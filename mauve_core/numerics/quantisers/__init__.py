@@ -15,5 +15,5 @@ from mauve_core.numerics.quantisers.lattice import Lattice
 
 __all__ = ["QUANTISERS", "KMeans", "Lattice", "Quantised", "Quantiser", "ResidualMixtureQuantiser"]
 
+# Every quantizer with the settings of the papers, in display order.
 QUANTISERS: dict[str, Quantiser] = {item.name: item for item in (KMeans(), ResidualMixtureQuantiser(), Lattice())}
-"""Every quantizer with the settings of the papers, in display order."""

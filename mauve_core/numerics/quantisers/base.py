@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# progress(stage, done, total)
 Progress = Callable[[str, int, int], None]
-"""progress(stage, done, total)"""
 
 
 def silent(stage: str, done: int, total: int) -> None:

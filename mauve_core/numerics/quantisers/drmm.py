@@ -14,8 +14,8 @@ from mauve_core.numerics.quantisers.base import Progress, Quantised, distinct_ro
 from mauve_core.numerics.quantisers.residual_layers import MixtureSettings
 from mauve_core.numerics.quantisers.residual_mixture import ResidualMixture, fit_mixture, log_joint
 
+# Joint probabilities held at once: 64 MB.
 _ENTRIES_AT_ONCE = 2**23
-"""Joint probabilities held at once: 64 MB."""
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Paths compared one by one.
 MOST_BINS = 100_000
-"""Paths compared one by one."""
 
+# Smallest standard deviation of a layer, as a share of that of the rows: copies of ten texts must not make it 0.
 LEAST_DEVIATION = 1e-3
-"""Smallest standard deviation of a layer, as a share of that of the rows: copies of ten texts must not make it 0."""
 
+# Most iterations at the start of a layer; training continues from there anyway.
 _LLOYD_ITERATIONS = 100
-"""Most iterations at the start of a layer; training continues from there anyway."""
 
 
 @dataclass(frozen=True)

@@ -45,26 +45,26 @@ from mauve_core.numerics.quantisers.base import (
 if TYPE_CHECKING:
     import torch
 
+# Dimension of the space around the sphere.
 DIMENSIONS = 4
-"""Dimension of the space around the sphere."""
 
+# A row, its positive and its negative.
 LEAST_ROWS = 3
-"""A row, its positive and its negative."""
 
+# Ranks of images change slowly, and updating them takes about as long as an epoch's updates.
 EPOCHS_BETWEEN_LOOKUPS = 5
-"""Ranks of images change slowly, and updating them takes about as long as an epoch's updates."""
 
+# Share of the training -> factor of the learning rate from there on.
 _RATES = ((0.75, 0.1), (0.5, 0.5), (0.0, 1.0))
-"""Share of the training -> factor of the learning rate from there on."""
 
+# Added to variances in batch normalization against division by 0; they are about 1 otherwise.
 _VARIANCE_FLOOR = 1e-5
-"""Added to variances in batch normalization against division by 0; they are about 1 otherwise."""
 
+# Smallest distance between images: a few units of float32 rounding on a unit vector.
 _LEAST_DISTANCE = 1e-6
-"""Smallest distance between images: a few units of float32 rounding on a unit vector."""
 
+# Rows whose distances to all others are held at once.
 _BLOCK = 512
-"""Rows whose distances to all others are held at once."""
 
 _STAGE = "spreading net"
 

@@ -18,9 +18,9 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.ratios.log_ratios import LEAST_VARIANCE, NAMES, LogRatios
 
 FOLDS = 5
+# Inverse strengths of the quadratic penalty for cross-validation. In these units the paper's range, 1/n to 1e-3/n on
+# the mean loss, is 1 to 1000; with fewer texts than features, stronger penalties work better.
 PENALTIES = tuple(float(c) for c in np.logspace(-6, 3, 10))
-"""Inverse strengths of the quadratic penalty for cross-validation. In these units the paper's range, 1/n to 1e-3/n on
-the mean loss, is 1 to 1000; with fewer texts than features, stronger penalties work better."""
 ITERATIONS = 2000
 
 _Array = NDArray[np.float64]

@@ -15,13 +15,13 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.ratios.log_ratios import LogRatios, principal_coordinates
 
+# Principal components to keep; the paper uses 5 or 10 and finds that scores break down at 100.
 COMPONENTS = 10
-"""Principal components to keep; the paper uses 5 or 10 and finds that scores break down at 100."""
+# Draws from each Gaussian, B in equation 46.
 DRAWS = 10_000
-"""Draws from each Gaussian, B in equation 46."""
+# Added to every variance, in units of the mean variance of the union. The paper adds nothing; without it a side with
+# fewer texts than components, or with copies alone, has no density.
 RIDGE = 1e-6
-"""Added to every variance, in units of the mean variance of the union. The paper adds nothing; without it a side with
-fewer texts than components, or with copies alone, has no density."""
 
 _Array = NDArray[np.float64]
 

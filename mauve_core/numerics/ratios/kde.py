@@ -28,20 +28,20 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.ratios.log_ratios import LEAST_VARIANCE, LogRatios, principal_coordinates
 
+# Principal components to keep; for the paper 5 or 10 are enough, and beyond about 100 the estimate is unusable.
 COMPONENTS = 10
-"""Principal components to keep; for the paper 5 or 10 are enough, and beyond about 100 the estimate is unusable."""
 BANDWIDTHS = ("log-loss", "scott")
 
+# Rows whose distances to all others are held at once.
 BLOCK = 512
-"""Rows whose distances to all others are held at once."""
+# The bandwidth search runs from a quarter of Scott's to eight times it. Texts with copies on their own side would be
+# told apart best by ever narrower kernels, sides of one source by ever wider ones, with all ratios 1.
 _OCTAVES = (-2.0, 3.0)
-"""The bandwidth search runs from a quarter of Scott's to eight times it. Texts with copies on their own side would be
-told apart best by ever narrower kernels, sides of one source by ever wider ones, with all ratios 1."""
+# Steps of the search, in octaves: first over the whole range, then around the best. A parabola through the last three
+# losses then gives the bandwidth, so that it changes smoothly when texts are left out.
 _COARSE, _FINE = 0.5, 0.125
-"""Steps of the search, in octaves: first over the whole range, then around the best. A parabola through the last three
-losses then gives the bandwidth, so that it changes smoothly when texts are left out."""
+# Points per side, evenly spaced in its order, whose log loss decides the bandwidth; all are kernel centers.
 _JUDGED = 1000
-"""Points per side, evenly spaced in its order, whose log loss decides the bandwidth; all are kernel centers."""
 
 _Array = NDArray[np.float64]
 

@@ -21,17 +21,17 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.ratios.log_ratios import LogRatios, infinite_notes, principal_coordinates
 
+# The papers' k (JMLR 2023, figure 9).
 NEIGHBOURS = 50
-"""The papers' k (JMLR 2023, figure 9)."""
+# Principal components to keep. The paper finds fewer than 50 crucial, and 5 or 10 enough (sections 4.2.2, 7.3.1).
 COMPONENTS = 10
-"""Principal components to keep. The paper finds fewer than 50 crucial, and 5 or 10 enough (sections 4.2.2, 7.3.1)."""
 
+# Rows whose distances to all others are held at once.
 BLOCK = 512
-"""Rows whose distances to all others are held at once."""
+# Squared distances tie within this share of the squared lengths: the rounding of a matrix product.
 SLACK = 1e-9
-"""Squared distances tie within this share of the squared lengths: the rounding of a matrix product."""
+# Largest difference of two mirrored entries of a Gram matrix, relative to its largest entry: room for float32.
 _ASYMMETRY = 1e-6
-"""Largest difference of two mirrored entries of a Gram matrix, relative to its largest entry: room for float32."""
 
 _Array = NDArray[np.float64]
 

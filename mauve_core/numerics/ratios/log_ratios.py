@@ -49,11 +49,20 @@ from mauve_core.numerics.threads import single_threaded_blas
 
 _Array = NDArray[np.float64]
 
+# Principal coordinates of P (n, c) and of Q (m, c), and a note on them.
 Coordinates = tuple[_Array, _Array, str]
-"""Principal coordinates of P (n, c) and of Q (m, c), and a note on them."""
 
 _KEPT: ContextVar[dict[Hashable, Coordinates] | None] = ContextVar("kept coordinates", default=None)
 
+# The constant c of MAUVE for each estimator (JMLR 2023, section 7.3.1).
+#
+# That of direct estimation is read off figure 10, where scores start at 0.785. Sides without a common text have KL(P ||
+# R) = -log(l) and KL(Q || R) = -log(1 - l), hence the curve ((1 - l)^c, l^c). The area below it, c B(c, c + 1) =
+# Gamma(c + 1)^2 / Gamma(2 c + 1), is the least that any sides can have. It is pi / 4 = 0.7854 only for c = 1/2, where
+# the curve is a quarter of a circle; on the published 25 weights it is then 0.7836.
+#
+# Log ratios of string models are per token here, so 0.2 for whole texts (ICLR 2023, section 5) would not do; they have
+# the constant of the default estimator.
 SCALES = {
     "quantised": 5.0,
     "knn": 10.0,
@@ -63,26 +72,17 @@ SCALES = {
     "direct": 0.5,
     "strings": 5.0,
 }
-"""The constant c of MAUVE for each estimator (JMLR 2023, section 7.3.1).
 
-That of direct estimation is read off figure 10, where scores start at 0.785. Sides without a common text have
-KL(P || R) = -log(l) and KL(Q || R) = -log(1 - l), hence the curve ((1 - l)^c, l^c). The area below it,
-c B(c, c + 1) = Gamma(c + 1)^2 / Gamma(2 c + 1), is the least that any sides can have. It is pi / 4 = 0.7854 only for
-c = 1/2, where the curve is a quarter of a circle; on the published 25 weights it is then 0.7836.
-
-Log ratios of string models are per token here, so 0.2 for whole texts (ICLR 2023, section 5) would not do; they have
-the constant of the default estimator."""
-
+# Over both samples, over the sample of the side that the divergence is from, and over a side's own sample.
 EXPECTATIONS = ("union", "other", "own")
-"""Over both samples, over the sample of the side that the divergence is from, and over a side's own sample."""
 
+# Log ratios beyond this overflow as ratios; as plain ratios they count as infinite.
 _LARGEST_LOG = 700.0
-"""Log ratios beyond this overflow as ratios; as plain ratios they count as infinite."""
+# Names of the two sides in errors.
 NAMES = "human features", "candidate's features"
-"""Names of the two sides in errors."""
 
+# Variance over mean square at which float32 cannot distinguish the rows: (about 8 units of rounding) squared.
 LEAST_VARIANCE = 1e-12
-"""Variance over mean square at which float32 cannot distinguish the rows: (about 8 units of rounding) squared."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, trapezoi
 from mauve_core.numerics.divergences.generators import Generator
 from mauve_core.numerics.ratios.log_ratios import LogRatios, ratio_frontier
 
+# Points of the integral over the log odds s of the weight; its error is about exp(-2 pi^2 / 0.5), see
+# ``divergences.summaries.integrated_frontier``.
 _LOG_ODDS = np.arange(-36.0, 36.25, 0.5)
-"""Points of the integral over the log odds s of the weight; its error is about exp(-2 pi^2 / 0.5), see
-``divergences.summaries.integrated_frontier``."""
 
 
 def ratio_mauve(ratios: LogRatios, generator: Generator | str, scale: float, *, expectation: str) -> float:

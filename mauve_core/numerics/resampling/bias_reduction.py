@@ -27,8 +27,8 @@ from mauve_core.numerics.divergences.kl import integral_terms, mixture_terms
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
 from mauve_core.numerics.resampling.units import Units, draw_blocks
 
+# Default number of resamples.
 REPLICATES = 100
-"""Default number of resamples."""
 
 
 @dataclass(frozen=True)

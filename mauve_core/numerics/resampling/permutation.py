@@ -22,14 +22,14 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
 from mauve_core.numerics.resampling.units import by_appearance, draw_slots
 
+# Rows of the first side (b, N) and of the second (b, N) -> (b,) scores; rows in neither side are left out.
 Statistic: TypeAlias = Callable[[NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]]
-"""Rows of the first side (b, N) and of the second (b, N) -> (b,) scores; rows in neither side are left out."""
 
+# Entries of a table of sides handled at once.
 _ENTRIES = 1 << 23
-"""Entries of a table of sides handled at once."""
 
+# Two scores tie within this share of the largest: sums of one score in two orders differ by less.
 _TIE = 1e-9
-"""Two scores tie within this share of the largest: sums of one score in two orders differ by less."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from scipy.special import xlog1py
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Texts from which the theorems hold: log n is above 1 there.
 FEWEST = 3
-"""Texts from which the theorems hold: log n is above 1 there."""
 
 _Floats = NDArray[np.float64]
 

@@ -32,8 +32,8 @@ from mauve_core.numerics.resampling.sampling_texts import sizes_in_words
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.int64]
+# Counts of P and of Q over the same bins.
 Histograms = tuple[ArrayLike, ArrayLike]
-"""Counts of P and of Q over the same bins."""
 
 
 @dataclass(frozen=True)

@@ -21,19 +21,19 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.smoothing import probabilities
 
+# Default number of draws: the standard error of the mean error is then at most about a fortieth of it.
 REPLICATES = 1000
-"""Default number of draws: the standard error of the mean error is then at most about a fortieth of it."""
 
+# Smoothing that turns the histogram into the population; this one predicts the error best.
 POPULATION = "good-turing"
-"""Smoothing that turns the histogram into the population; this one predicts the error best."""
 
+# Cells of drawn histograms scored together, few enough for the processor's cache.
 CELLS_AT_ONCE = 50_000
-"""Cells of drawn histograms scored together, few enough for the processor's cache."""
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.int64]
+# Distributions P and Q over the same bins, and the numbers of texts drawn from each.
 Setting = tuple[ArrayLike, ArrayLike, int, int]
-"""Distributions P and Q over the same bins, and the numbers of texts drawn from each."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class PlugIn:
         return float(self.score(p, q))
 
 
+# The frontier integral of plain histograms; use ``dataclasses.replace`` for another smoothing.
 FRONTIER = PlugIn("frontier integral", frontier_integral, largest=1.0)
-"""The frontier integral of plain histograms; use ``dataclasses.replace`` for another smoothing."""
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,11 @@ from mauve_core.numerics.resampling.sampling_error import (
     measured_errors,
 )
 
+# Doublings of the given texts, a million times as many, after which the search ends.
 MOST_DOUBLINGS = 20
-"""Doublings of the given texts, a million times as many, after which the search ends."""
 
+# Halvings and doublings of the given texts that are always measured: a slope rests on four points or more.
 DOUBLINGS = 3
-"""Halvings and doublings of the given texts that are always measured: a slope rests on four points or more."""
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.int64]

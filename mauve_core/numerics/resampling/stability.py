@@ -38,14 +38,14 @@ from mauve_core.numerics.resampling.permutation import (
 )
 from mauve_core.numerics.resampling.units import expected_share
 
+# Largest adjusted p-value that counts; intervals have confidence 1 - this.
 LEVEL = 0.05
-"""Largest adjusted p-value that counts; intervals have confidence 1 - this."""
 
+# A stable cluster keeps its sign in at least this share of the other partitions.
 AGREEMENT = 0.8
-"""A stable cluster keeps its sign in at least this share of the other partitions."""
 
+# A stable cluster keeps, on average, at least this share of its excess there.
 KEPT = 0.5
-"""A stable cluster keeps, on average, at least this share of its excess there."""
 
 LABELS = {
     "stable": "beyond chance, and the same in the other partitions",
@@ -55,14 +55,14 @@ LABELS = {
 
 MIN_PERMUTATIONS = 999
 
+# Entries of a table of sides handled at once.
 _ENTRIES = 1 << 23
-"""Entries of a table of sides handled at once."""
 
+# An excess up to this size is 0 up to rounding and has no sign.
 _ZERO = 1e-12
-"""An excess up to this size is 0 up to rounding and has no sign."""
 
+# Two values tie within this share of the excess: sums in two orders differ by less.
 _TIE = 1e-9
-"""Two values tie within this share of the excess: sums in two orders differ by less."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,26 +27,26 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.threads import parallel_map, usable_cores
 
+# Units that a side needs for an interval or a test.
 LEAST_UNITS = 20
-"""Units that a side needs for an interval or a test."""
 
+# Share of a side's texts that one unit may have: what a larger one does decides the interval.
 MOST_SHARE = 0.2
-"""Share of a side's texts that one unit may have: what a larger one does decides the interval."""
 
+# Bisections of the exchange rate: it is known to 1/256.
 RATE_STEPS = 8
-"""Bisections of the exchange rate: it is known to 1/256."""
 
+# Resamples from which the rate is found; their mean varies by a fourteenth of their spread.
 RATE_REPLICATES = 200
-"""Resamples from which the rate is found; their mean varies by a fourteenth of their spread."""
 
+# Means of divergences that differ by less, relatively, are equal: those of sides without a common cluster all are.
 ROUNDING = 1e-12
-"""Means of divergences that differ by less, relatively, are equal: those of sides without a common cluster all are."""
 
+# Memory of the resamples held at once.
 BLOCK_BYTES = 2**26
-"""Memory of the resamples held at once."""
 
+# Memory of a resample for each of its random numbers.
 BYTES_PER_NUMBER = 16
-"""Memory of a resample for each of its random numbers."""
 
 _Weights = NDArray[np.int32]
 _Codes = NDArray[np.int64]

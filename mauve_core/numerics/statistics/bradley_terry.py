@@ -25,14 +25,14 @@ from scipy.special import expit
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Score points per unit of log odds.
 SCALE = 100.0
-"""Score points per unit of log odds."""
 
+# Scores have settled when every player's expected wins match its wins to this share of its comparisons.
 TOLERANCE = 1e-9
-"""Scores have settled when every player's expected wins match its wins to this share of its comparisons."""
 
+# Three times the steps for a complete table of fifty players.
 ZERMELO_STEPS = 150
-"""Three times the steps for a complete table of fifty players."""
 
 NEWTON_STEPS = 1000
 

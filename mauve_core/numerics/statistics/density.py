@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 
+# Times Scott's.
 BANDWIDTH = 0.5
-"""Times Scott's."""
 
+# Points of which a density is estimated.
 FEWEST = 10
-"""Points of which a density is estimated."""
 
 
 def region_probabilities(points: ArrayLike, x: ArrayLike, y: ArrayLike) -> NDArray[np.float32]:

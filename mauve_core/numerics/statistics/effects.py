@@ -21,8 +21,8 @@ from scipy.stats import rankdata
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# No end of an interval lies nearer to 0 or 1; with n numbers it stays about 1 / n away.
 _EDGE = 1e-9
-"""No end of an interval lies nearer to 0 or 1; with n numbers it stays about 1 / n away."""
 
 
 @dataclass(frozen=True)

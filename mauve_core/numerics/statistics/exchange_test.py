@@ -25,14 +25,14 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.resampling.units import by_appearance
 
+# Outcomes whose probabilities differ by less, relatively, are equally likely: they are sums of many products.
 TIE = 1e-7
-"""Outcomes whose probabilities differ by less, relatively, are equally likely: they are sums of many products."""
 
+# Products of distributions of more terms go by Fourier transforms, whose rounding hides probabilities below 1e-16.
 DIRECT = 4096
-"""Products of distributions of more terms go by Fourier transforms, whose rounding hides probabilities below 1e-16."""
 
+# Where fewer units have the property, those aside that cannot change the sum, three moments do not describe it.
 FEW_UNITS = 10
-"""Where fewer units have the property, those aside that cannot change the sum, three moments do not describe it."""
 
 
 def exchange_test(has: ArrayLike, of_p: ArrayLike, units: ArrayLike) -> NDArray[np.float64]:
@@ -85,8 +85,8 @@ def exchange_test(has: ArrayLike, of_p: ArrayLike, units: ArrayLike) -> NDArray[
     return np.clip(found, np.finfo(np.float64).tiny, 1.0)
 
 
+# Numbers of blocks by P's texts, Q's texts, and those of either with the property.
 _Kinds = Counter[tuple[int, int, int, int]]
-"""Numbers of blocks by P's texts, Q's texts, and those of either with the property."""
 
 
 def _distribution(kinds: _Kinds) -> tuple[int, NDArray[np.float64]]:

@@ -27,14 +27,14 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_sd, t_interval
 from mauve_core.numerics.transport.costs import frechet_cost
 
+# Groups of texts if none are given.
 GROUPS = 20
-"""Groups of texts if none are given."""
 
+# Fewest texts a side: one in each group.
 LEAST = GROUPS
-"""Fewest texts a side: one in each group."""
 
+# Rows of both sides that are kept while each group is left out.
 Parts = Sequence[tuple[NDArray[np.integer], NDArray[np.integer]]]
-"""Rows of both sides that are kept while each group is left out."""
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,14 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.resampling.permutation import draw_splits
 
+# Rows whose kernel values are held at once.
 BLOCK = 512
-"""Rows whose kernel values are held at once."""
 
+# Most texts for the median distance; from more, a sample of this size is drawn.
 MEDIAN_TEXTS = 2000
-"""Most texts for the median distance; from more, a sample of this size is drawn."""
 
+# Most texts of both sides whose distances are kept while texts are left out: 0.3 GB, and twice that in passing.
 DISTANCES_LIMIT = 6000
-"""Most texts of both sides whose distances are kept while texts are left out: 0.3 GB, and twice that in passing."""
 
 
 @dataclass(frozen=True)

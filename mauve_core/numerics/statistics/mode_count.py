@@ -17,13 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Resamples of the prompts for the interval.
 RESAMPLES = 1000
-"""Resamples of the prompts for the interval."""
 
 CONFIDENCE = 0.95
 
+# Numbers of the matrices that are multiplied at once.
 BLOCK = 2**22
-"""Numbers of the matrices that are multiplied at once."""
 
 
 @dataclass(frozen=True)

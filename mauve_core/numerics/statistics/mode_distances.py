@@ -13,8 +13,8 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes, group
 from mauve_core.numerics.statistics.mode_gap import IDENTICAL, Gap, find_gap
 
+# Pairs of answers to different prompts that are drawn from each writer.
 PAIRS = 20_000
-"""Pairs of answers to different prompts that are drawn from each writer."""
 
 
 def unit_answers(x: ArrayLike) -> NDArray[np.float64]:

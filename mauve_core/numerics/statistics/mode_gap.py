@@ -18,33 +18,33 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Distances of unit rows up to this are 0: float32 has such a difference between batches.
 IDENTICAL = 1e-5
-"""Distances of unit rows up to this are 0: float32 has such a difference between batches."""
 
+# A distance is uncertain if its probability of being near lies between this and one minus this.
 UNCERTAIN = 0.05
-"""A distance is uncertain if its probability of being near lies between this and one minus this."""
 
+# Uncertain distances, as a share of the near or of the far ones, at most: deciding them otherwise would change the
+# share of near pairs, and with it the number of modes, by no more.
 MOVED = 0.1
-"""Uncertain distances, as a share of the near or of the far ones, at most: deciding them otherwise would change the
-share of near pairs, and with it the number of modes, by no more."""
 
+# Near and far distances, at least: of fewer, ``MOVED`` is less than one.
 LEAST_PAIRS = round(1 / MOVED)
-"""Near and far distances, at least: of fewer, ``MOVED`` is less than one."""
 
+# Distances that are fitted; of more, quantiles.
 SAMPLED = 20_000
-"""Distances that are fitted; of more, quantiles."""
 
+# Steps of a fit, at most.
 STEPS = 200
-"""Steps of a fit, at most."""
 
+# Shares of near distances from which fits start.
 STARTS = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
-"""Shares of near distances from which fits start."""
 
+# Least standard deviation of a logarithm: equal distances would have none.
 LEAST_SD = 0.01
-"""Least standard deviation of a logarithm: equal distances would have none."""
 
+# Where the gap is.
 Kind = Literal["within prompts", "identical answers", "between prompts"]
-"""Where the gap is."""
 
 
 @dataclass(frozen=True)

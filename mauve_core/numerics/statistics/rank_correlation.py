@@ -26,14 +26,14 @@ from scipy.stats import rankdata
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Largest number of moving items for full enumeration: 65,536 patterns, a fraction of a second.
 ENUMERATED = 16
-"""Largest number of moving items for full enumeration: 65,536 patterns, a fraction of a second."""
 
+# Searches if there are too many patterns to enumerate.
 STARTS = 12
-"""Searches if there are too many patterns to enumerate."""
 
+# The bound is lowered by this, so that rounding cannot lift it above an attained value.
 SLACK = 1e-12
-"""The bound is lowered by this, so that rounding cannot lift it above an attained value."""
 
 _Array = NDArray[np.float64]
 

@@ -27,17 +27,17 @@ from scipy.stats import rankdata
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+# Largest distance of the unrounded figure from the printed one, in units.
 HALF = 0.5
-"""Largest distance of the unrounded figure from the printed one, in units."""
 
+# The same for drawn figures; slightly less, so that no draw lies on a border, where rounding conventions differ.
 INSIDE = 0.4999
-"""The same for drawn figures; slightly less, so that no draw lies on a border, where rounding conventions differ."""
 
 MOST_ITEMS = 14
 MOST_WORST_CASE_ITEMS = 10
+# Largest numbers of items, and of equal values in a reference, for exhaustive search: 2^n subsets; for the worst case
+# also 2^n patterns of signs; n^n ways to order n equal values.
 MOST_TIED = 5
-"""Largest numbers of items, and of equal values in a reference, for exhaustive search: 2^n subsets; for the worst case
-also 2^n patterns of signs; n^n ways to order n equal values."""
 
 _Array = NDArray[np.float64]
 

@@ -21,17 +21,17 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.statistics.bradley_terry import SCALE, BradleyTerryFit, fit_bradley_terry
 
+# Tolerance of a replicate's fit: scores to a hundredth of a point, far below their spread.
 REPLICATE_TOLERANCE = 1e-6
-"""Tolerance of a replicate's fit: scores to a hundredth of a point, far below their spread."""
 
+# Cells of the win tables drawn and fitted together, to limit memory.
 REPLICATES_AT_ONCE = 2_000_000
-"""Cells of the win tables drawn and fitted together, to limit memory."""
 
+# Cells of the win tables of all replicates: minutes of work.
 REPLICATE_CELLS = 50_000_000
-"""Cells of the win tables of all replicates: minutes of work."""
 
+# Players that can be ranked: the cells allow 500 replicates of so many.
 MOST_PLAYERS = 300
-"""Players that can be ranked: the cells allow 500 replicates of so many."""
 
 _Floats = NDArray[np.float64]
 

@@ -20,20 +20,20 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 from mauve_core.numerics.strings.sequences import Sequences, sequences
 
+# progress(stage, done, total)
 Progress = Callable[[str, int, int], None]
-"""progress(stage, done, total)"""
 
+# Stage name of the progress, which counts rows of the matrix for n-grams and pairs of texts for subsequences.
 STAGE = "Comparing texts by their strings"
-"""Stage name of the progress, which counts rows of the matrix for n-grams and pairs of texts for subsequences."""
 
+# Numbers of the subsequence recursion held at once: 8 MB, about the size of a processor's cache.
 STATE_NUMBERS = 1 << 20
-"""Numbers of the subsequence recursion held at once: 8 MB, about the size of a processor's cache."""
 
+# Rows of the n-gram matrix formed at once.
 _ROWS = 256
-"""Rows of the n-gram matrix formed at once."""
 
+# A factor holds the decay over the steps of one text down to 1/_REACH; then the state absorbs it.
 _REACH = 1e100
-"""A factor holds the decay over the steps of one text down to 1/_REACH; then the state absorbs it."""
 
 
 @dataclass(frozen=True, eq=False)

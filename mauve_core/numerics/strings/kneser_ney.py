@@ -30,12 +30,12 @@ from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.strings.sequences import Sequences, sequences
 
+# Discounts if counts of counts allow none, as in few or handmade texts; KenLM uses the same ones.
 FALLBACK = (0.5, 1.0, 1.5)
-"""Discounts if counts of counts allow none, as in few or handmade texts; KenLM uses the same ones."""
 
 
+# Id of an n-gram that was never seen or would extend beyond its text.
 _NONE = -1
-"""Id of an n-gram that was never seen or would extend beyond its text."""
 
 
 @dataclass(frozen=True, eq=False)

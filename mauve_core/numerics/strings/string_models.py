@@ -24,11 +24,11 @@ from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios
 from mauve_core.numerics.strings.kneser_ney import KneserNey
 from mauve_core.numerics.strings.sequences import Sequences, sequences
 
+# Tokens of the longest n-grams (ICLR 2023, section 5).
 ORDER = 5
-"""Tokens of the longest n-grams (ICLR 2023, section 5)."""
 
+# Share of the texts of each side that is held out and scored.
 HELD_OUT = 0.5
-"""Share of the texts of each side that is held out and scored."""
 
 
 @dataclass(frozen=True, eq=False)

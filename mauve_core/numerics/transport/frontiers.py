@@ -25,18 +25,18 @@ from mauve_core.numerics.transport.costs import exact_cost, exact_plan, histogra
 
 _Array = NDArray[np.float64]
 
+# Spaces of the barycenter.
 BARYCENTRES = {
     "free": "anywhere in feature space",
     "centres": "a histogram over the cluster centers, exact",
     "entropic": "a histogram over the cluster centers, with an entropic term",
 }
-"""Spaces of the barycenter."""
 
+# Total mass by which the plans of an entropic barycenter may miss P and Q.
 _TOLERANCE = 1e-10
-"""Total mass by which the plans of an entropic barycenter may miss P and Q."""
 _ROUNDS = 20_000
+# Largest cost in units of the entropic regularization: exp(-600) is a float64, and so are products with it.
 _LARGEST_EXPONENT = 600.0
-"""Largest cost in units of the entropic regularization: exp(-600) is a float64, and so are products with it."""
 
 
 def linear_frontier(p: ArrayLike, q: ArrayLike, centres: ArrayLike, weights: ArrayLike = REFERENCE_WEIGHTS) -> Frontier:

@@ -18,8 +18,8 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.reporting.trackers.record import numbers_of
 from mauve_core.scoring.compare import compare
 
+# Name of the candidate.
 SAMPLES = "samples"
-"""Name of the candidate."""
 
 
 class ScoresCallback(SamplingCallback):

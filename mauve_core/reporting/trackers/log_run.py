@@ -14,8 +14,8 @@ from mauve_core.base.extras import require
 from mauve_core.reporting.trackers.logged import Logged
 from mauve_core.store import Run
 
+# The module that writes to each tracker, by the name of its package.
 TRACKERS = {"wandb": "wandb_writer", "mlflow": "mlflow_writer"}
-"""The module that writes to each tracker, by the name of its package."""
 
 
 def log_run(run: Run, to: str, *, project: str | None = None, texts: bool = False) -> Logged:

@@ -17,23 +17,23 @@ from mauve_core.base.extras import require
 from mauve_core.reporting.trackers.logged import DEFAULT_PROJECT, Logged, not_taken, quiet, variables
 from mauve_core.reporting.trackers.record import Tracked
 
+# Tag that holds a run's key.
 TAG = "mauve_lens.run"
-"""Tag that holds a run's key."""
 
 WAY_OUT = "Start or name a server, or write to a database: MLFLOW_TRACKING_URI=sqlite:///mlflow.db"
 
+# No statistics of use go to MLflow's makers, a server that does not answer is given up after seconds, not minutes, and
+# MLflow prints no address beside ours, unless the user's environment says otherwise.
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
-"""No statistics of use go to MLflow's makers, a server that does not answer is given up after seconds, not minutes, and
-MLflow prints no address beside ours, unless the user's environment says otherwise."""
 
 _LIBRARIES = ("mlflow", "alembic")
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
+# Parameters that MLflow takes at once; it takes more metrics.
 _MOST_PARAMETERS = 100
-"""Parameters that MLflow takes at once; it takes more metrics."""
 
 T = TypeVar("T")
 

@@ -27,14 +27,14 @@ from mauve_core.store import Run
 if TYPE_CHECKING:
     import pandas as pd
 
+# Figures that are logged, by their names in ``mauve_core.figures.by_name``; they hold no texts.
 FIGURES = ("leaderboard", "frontier")
-"""Figures that are logged, by their names in ``mauve_core.figures.by_name``; they hold no texts."""
 
+# Hexadecimal digits of a run's digest in its key.
 _DIGEST = 12
-"""Hexadecimal digits of a run's digest in its key."""
 
+# Most characters of a candidate's key.
 _MOST_OF_NAME = 100
-"""Most characters of a candidate's key."""
 
 _OTHERS = re.compile(r"[^\w.-]+")
 

@@ -21,9 +21,9 @@ from mauve_core.reporting.trackers.record import Tracked
 if TYPE_CHECKING:
     import pandas as pd
 
+# Unless the user's environment says otherwise, no report of a fault goes to W&B, and a program that uses mcp or openai
+# is neither traced nor told to install Weave.
 _ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false", "WANDB_DISABLE_WEAVE": "true"}
-"""Unless the user's environment says otherwise, no report of a fault goes to W&B, and a program that uses mcp or openai
-is neither traced nor told to install Weave."""
 
 _MODES = ("online", "offline")
 _SETTINGS: dict[str, Any] = {

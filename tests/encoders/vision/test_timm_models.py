@@ -24,6 +24,7 @@ timm = pytest.importorskip("timm", reason="timm is not installed", exc_type=Impo
 
 from timm.models import save_for_hf  # noqa: E402
 
+# Architectures whose pooled features come from an average, a class token, two tokens, a hidden layer, an attention.
 SMALL = {
     "resnet10t": {},
     "vit_tiny_patch16_224": {"depth": 2},
@@ -31,7 +32,6 @@ SMALL = {
     "vit_base_patch16_siglip_224": {"depth": 1, "embed_dim": 192},
     "vit_base_patch16_siglip_gap_224": {"depth": 1, "embed_dim": 192},
 }
-"""Architectures whose pooled features come from an average, a class token, two tokens, a hidden layer, an attention."""
 
 CHANGED = {"interpolation": "bilinear", "crop_pct": 0.8, "mean": [0.5, 0.4, 0.3], "std": [0.2, 0.3, 0.4]}
 

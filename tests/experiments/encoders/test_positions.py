@@ -26,8 +26,8 @@ pytestmark = pytest.mark.integration
 
 N = 120
 WORDS = 10
+# The words that each made-up encoder reads, in order; the last one adds them up.
 PLACES = {"gpt2": slice(-3, None), "minilm": slice(0, 3), "smollm2-135m": slice(None)}
-"""The words that each made-up encoder reads, in order; the last one adds them up."""
 
 
 class Reader:

@@ -16,9 +16,9 @@ from tests.experiments.methods import plain_estimators as plain
 pytestmark = pytest.mark.integration
 
 SEED = SeedSequence(11)
+# Of MAUVE. The classifier's solver stops at a gradient of 1e-4, the twin's only at the minimum; the others agree but
+# for rounding.
 TOLERANCES = {"knn": 1e-9, "kde": 1e-9, "gaussian": 1e-9, "classifier": 2e-3, "direct": 1e-12}
-"""Of MAUVE. The classifier's solver stops at a gradient of 1e-4, the twin's only at the minimum; the others agree but
-for rounding."""
 N, M, D = 60, 53, 14
 
 

@@ -47,8 +47,8 @@ from tests.synthetic import make_run
 pytestmark = pytest.mark.integration
 
 NAMES = ("close", "shifted", "collapsed")
+# A quantiser whose training takes long; whether it has learnt all that it can is no question of the order.
 BRIEFLY_TRAINED = {"drmm": ResidualMixtureQuantiser(epochs=3)}
-"""A quantiser whose training takes long; whether it has learnt all that it can is no question of the order."""
 
 
 @pytest.fixture(scope="module")

@@ -37,8 +37,8 @@ MAX_SPLITS = 100
 TABS: dict[ChartOrTable, str] = {"chart": "Charts", "table": "Table"}
 
 _TABLE_HEIGHT = 330
+# Choices beside the ids of runs, which have no spaces.
 _NO_OTHERS, _FILE = "", "a file"
-"""Choices beside the ids of runs, which have no spaces."""
 
 _HELP = (
     "Each cluster is labeled with the most frequent value in one half of the texts; the other half is guessed. Where "
@@ -57,8 +57,8 @@ def show(here: Focus) -> None:
             _section(here)
 
 
+# Fields of a link to something in the section.
 _ASKED = ("attributes_as", "categorical_columns", "numeric_columns", "purity_side", "purity_column")
-"""Fields of a link to something in the section."""
 
 
 def _section(here: Focus) -> None:

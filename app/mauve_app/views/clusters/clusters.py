@@ -30,8 +30,8 @@ from mauve_core.base.formatting import UNBROKEN, as_percent, percent_with_interv
 from mauve_core.figures.clusters import ranked_figure
 
 TABS: dict[ChartOrTable, str] = {"chart": "List", "table": "Table"}
+# Clusters in the list, besides the chosen one; the table has all.
 MOST_ROWS = 100
-"""Clusters in the list, besides the chosen one; the table has all."""
 
 _CHART = "clusters_chart"
 _HEIGHT = 760

@@ -24,11 +24,11 @@ from mauve_core.shards.result import ShardedComparison
 
 Texts = tuple[KeptText, ...]
 
+# Session key of what was read of the cluster that is shown.
 _READ = "more_texts_of_all"
-"""Session key of what was read of the cluster that is shown."""
 
+# Places that are looked up together, because that takes a walk through the labels of all texts.
 _ROWS = 1000
-"""Places that are looked up together, because that takes a walk through the labels of all texts."""
 
 
 @dataclass

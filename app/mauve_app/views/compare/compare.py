@@ -26,8 +26,8 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import rank_sentence
 from mauve_core.store import Run
 
+# Widths of the curves and the scores beside them.
 _SHARES = [5, 4]
-"""Widths of the curves and the scores beside them."""
 
 
 def main() -> None:

@@ -23,8 +23,8 @@ from mauve_core.scoring.tables import (
 from mauve_core.store import Run
 
 KEY = "ranked_list"
+# Widths in pixels.
 _RANK, _NAME, _SCORE = 32, 200, 270
-"""Widths in pixels."""
 
 
 def show(run: Run, state: State) -> None:

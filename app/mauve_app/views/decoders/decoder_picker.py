@@ -11,8 +11,8 @@ from mauve_core.decoding.decoders import DecoderKind, Parameter
 from mauve_core.tasks.study import ADVERSARIAL
 
 _CHOSEN, _KIND = "study_decoders", "study_kind"
+# Initial decoders; two share a parameter, so that a sweep over it can be drawn.
 AT_FIRST = ("greedy", "ancestral", "nucleus:p=0.8", "nucleus:p=0.95")
-"""Initial decoders; two share a parameter, so that a sweep over it can be drawn."""
 
 
 def show() -> list[str]:

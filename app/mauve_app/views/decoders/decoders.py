@@ -21,12 +21,12 @@ TITLES: dict[DecodersSection, str] = {
 }
 
 
+# Ways in which texts differ, and how long measuring takes.
 _OF_TEXTS = (
     "**too predictable** or **too surprising** (perplexity), **too repetitive** or **too diverse** (repetition, "
     "distinct-4, self-BLEU), too short or too long",
     "Those on the left take seconds to minutes; for those on the right, a model reads every text.",
 )
-"""Ways in which texts differ, and how long measuring takes."""
 
 _OF_FEATURES = "**unlike** the human texts (precision), or **too much alike** (recall, coverage, the Vendi score)"
 

@@ -28,11 +28,11 @@ TABS: dict[MeasuresTab, str] = {
     "likelihood": "Likelihood",
     "table": "Table",
 }
+# Default measures of the plot's horizontal axis, in order of preference.
 _QUALITY = ("perplexity", "repetition", "zipf", "length", "precision")
-"""Default measures of the plot's horizontal axis, in order of preference."""
 
+# The same for the vertical axis.
 _DIVERSITY = ("distinct", "diversity", "self-bleu", "length", "recall")
-"""The same for the vertical axis."""
 
 
 def show(run: Run, measurements: Measurements) -> None:

@@ -29,8 +29,8 @@ from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
 _SLOT = JobSlot("study_start", StudyTask.kind, adopts=True)
+# Default length of prompts that are cut from texts (NeurIPS 2021, appendix C.1).
 PROMPT_TOKENS = 35
-"""Default length of prompts that are cut from texts (NeurIPS 2021, appendix C.1)."""
 
 
 @dataclass(frozen=True)

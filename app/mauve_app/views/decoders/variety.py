@@ -27,11 +27,11 @@ from mauve_core.figures.diversity import diversity_figure, diversity_frame
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
+# Answers side by side, and pixels of each.
 _COLUMNS, _HEIGHT = 2, 160
-"""Answers side by side, and pixels of each."""
 
+# Different answers shown; those given most often come first.
 _MOST = 20
-"""Different answers shown; those given most often come first."""
 
 _HELP = (
     "Filled: answers to one prompt. Open: as many answers to different prompts. Lines are 95% intervals over prompts. "

@@ -26,18 +26,18 @@ from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.figures.findings import findings_figure
 from mauve_core.store import Run
 
+# Findings in the chart; the CSV has all.
 MOST = 15
-"""Findings in the chart; the CSV has all."""
 
 _CHART = "findings_chart"
+# Session key: the finding of each row of the chart.
 _KEYS = "findings_keys"
-"""Session key: the finding of each row of the chart."""
 
+# Page, title, icon and what to change of the view.
 _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("views/clusters/clusters.py", "Show in Clusters", ":material/bar_chart:", {"clusters_order": "found"}),
     ("views/map/map.py", "Show on the map", ":material/scatter_plot:", {}),
 )
-"""Page, title, icon and what to change of the view."""
 
 
 def main() -> None:

@@ -21,8 +21,8 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.text_files import TextFile
 
+# Texts that are shown of the chosen finding.
 SAMPLED = 3
-"""Texts that are shown of the chosen finding."""
 
 _TABLE = "findings_files_table"
 

@@ -18,15 +18,15 @@ from mauve_core.judgments import OPTIONS, QUESTIONS
 
 Action = Literal["rate", "skip", "undo"]
 
+# For each question, the keys of its options from left to right: three rows of the keyboard under the left hand.
 KEYS: Mapping[str, str] = dict(zip(QUESTIONS, ("12345", "qwert", "asdfg"), strict=True))
-"""For each question, the keys of its options from left to right: three rows of the keyboard under the left hand."""
 
+# Label and keys of the other actions.
 EXTRA: Mapping[Action, tuple[str, ...]] = {"skip": ("Skip", "x"), "undo": ("Undo last", "u", "Backspace")}
-"""Label and keys of the other actions."""
 
 PANEL = "judge_panel"
+# A time above a day means a wrong clock and counts as unknown.
 MAX_SECONDS = 24 * 3600.0
-"""A time above a day means a wrong clock and counts as unknown."""
 
 _panel = component("mauve_lens_answers", __file__, '<div class="panel"></div>')
 

@@ -35,11 +35,11 @@ from mauve_core.judgments import (
 from mauve_core.numerics.statistics.bradley_terry import win_probability
 from mauve_core.store import Run
 
+# JMLR 2023 leaves out ratings faster than this.
 PAPERS_SECONDS = 25
-"""JMLR 2023 leaves out ratings faster than this."""
 
+# Score difference in the example that explains the scale.
 AHEAD = 50
-"""Score difference in the example that explains the scale."""
 
 TIE_RULES: dict[TieRule, str] = {"half": "Half a win each", "random": "Random tie-break"}
 

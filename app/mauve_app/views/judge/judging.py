@@ -20,12 +20,12 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.judgments import Counts, Pair, PairPlan, RatingStore, pair_plan, text_digest
 from mauve_core.store import Run
 
+# Pairs per two sources that fill the progress bar: enough for wide intervals. JMLR 2023 took 90.
 PER_TWO_SOURCES = 10
-"""Pairs per two sources that fill the progress bar: enough for wide intervals. JMLR 2023 took 90."""
 
 PROMPT_HEIGHT, TEXT_HEIGHT = 92, 262
+# Longest prompt, in characters, that is shown in full at any width; a longer one scrolls.
 SHORT_PROMPT = 160
-"""Longest prompt, in characters, that is shown in full at any width; a longer one scrolls."""
 
 GUIDE = """
 You see a prompt and two continuations of it, **A** and **B**. A person or a machine wrote each of them; both may be

@@ -12,8 +12,8 @@ from mauve_core.analysis.selection import Stack
 from mauve_core.corpus.media import SIDES
 from mauve_core.store import Run
 
+# Points of a map whose pictures are shown: the browser gets the digest of each, 64 letters.
 MOST_PICTURES = 5_000
-"""Points of a map whose pictures are shown: the browser gets the digest of each, 64 letters."""
 
 _hovered = component("mauve_lens_hovered_picture", __file__, '<img class="picture" alt="" hidden>')
 

@@ -33,12 +33,12 @@ from mauve_core.store import Run
 
 _CHART = "map_chart"
 _COST: Colouring = "cost"
+# A mixture weight for the columns of the cluster table that the map does not show.
 MIDDLE = 0.5
-"""A mixture weight for the columns of the cluster table that the map does not show."""
+# Session key: what the figure shows, and whether it includes the selection's outline.
 _FIGURE = "map_figure"
-"""Session key: what the figure shows, and whether it includes the selection's outline."""
+# Session key: the figure and the lasso that the reader drew on it. While both hold, the figure stays as it is.
 _DRAWN = "map_drawn"
-"""Session key: the figure and the lasso that the reader drew on it. While both hold, the figure stays as it is."""
 
 
 def main() -> None:

@@ -24,14 +24,14 @@ from mauve_core.reporting.spreadsheets import csv_bytes
 TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
 AGAINST: dict[AreaTab, str] = {"against": "Against A"}
 
+# Phrases of either area in the comparison.
 MOST_PHRASES = 10
-"""Phrases of either area in the comparison."""
 
+# Maximum number of rows in the page's list; the CSV has all.
 MOST_LISTED = 1000
-"""Maximum number of rows in the page's list; the CSV has all."""
 
+# Session key: how often the reader has cleared a selection with the button.
 CLEARED = "map_cleared"
-"""Session key: how often the reader has cleared a selection with the button."""
 
 
 def show_area(

@@ -32,6 +32,7 @@ from mauve_core.store import Run
 from mauve_core.store.features import without_features
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 
+# Titles of the groups, in display order.
 GROUPS = {
     "divergences": "Divergences and summaries",
     "iclr": "ICLR 2023",
@@ -41,7 +42,6 @@ GROUPS = {
     "estimators": "Estimators",
     "transport": "Transport",
 }
-"""Titles of the groups, in display order."""
 
 MAX_SEEDS, MAX_PERMUTATIONS = 100, 1_000_000
 _PERMUTATIONS_STEP = 999

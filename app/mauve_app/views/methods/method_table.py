@@ -19,12 +19,12 @@ from mauve_core.scoring.reference import HUMAN_VS_HUMAN, human_vs_human_sentence
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
+# Maximum number of distinguished pairs listed per method; the rest is counted, and in the CSV.
 SHOWN = 12
-"""Maximum number of distinguished pairs listed per method; the rest is counted, and in the CSV."""
 
 
+# Largest number of methods for which the table is shown in full; with more, it scrolls.
 ROWS = 20
-"""Largest number of methods for which the table is shown in full; with more, it scrolls."""
 
 
 def show(run: Run, table: MethodTable) -> None:

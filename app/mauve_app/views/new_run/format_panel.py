@@ -19,8 +19,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.corpus.normalizing_steps import EMPTIED, Change, title_of_step, titles_of_steps
 from mauve_core.figures.theme import short_name
 
+# Session key of the ticked steps.
 STEPS = "normalize"
-"""Session key of the ticked steps."""
 
 _HELP = (
     "A score counts differences of format, too: white space, length, line breaks. You may start without changing "

@@ -31,8 +31,8 @@ MAX_SPLITS = 100
 
 TYPED_TEXTS = "typos:rate=0.1, drop-articles@0.5 (half of the texts) or replace:/colou?r/hue/"
 
+# Session key: the run whose encoder was asked for its pace.
 _TIMED = "probes_timed"
-"""Session key: the run whose encoder was asked for its pace."""
 
 _ALL, _CLUSTER, _LASSO, _METADATA = "all", "cluster", "lasso", "metadata"
 

@@ -22,8 +22,8 @@ from mauve_core.store import Run
 _CHART = "probes_chart"
 BASELINES: dict[Baseline, str] = {"nothing": "Values", "control": "Difference from control"}
 _USUAL = "jensen-shannon"
+# Session key: names of the lines in the chart on the page that have a flow.
 _LINES = "probes_lines"
-"""Session key: names of the lines in the chart on the page that have a flow."""
 
 
 def show(run: Run, table: ProbeTable, state: State) -> None:

@@ -27,8 +27,8 @@ from mauve_core.scoring.encoder_use import length_in_words
 from mauve_core.store import Run
 
 NEIGHBOURS = 5
+# Id of a text that is not one of the run's; ids determine the random stream of a perturbation.
 TYPED = "typed"
-"""Id of a text that is not one of the run's; ids determine the random stream of a perturbation."""
 
 
 def show(run: Run) -> None:

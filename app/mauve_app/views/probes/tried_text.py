@@ -20,8 +20,8 @@ from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, parse_p
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
+# Maximum length of a tried text in characters.
 LONGEST = 20_000
-"""Maximum length of a tried text in characters."""
 
 USUAL = ("drop-articles", "shuffle-words", "typos")
 _OFFERED = [n for n, kind in PERTURBATIONS.items() if kind.change is not None and not kind.has_pattern]

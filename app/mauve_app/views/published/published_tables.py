@@ -11,8 +11,8 @@ from mauve_app.components import charts
 from mauve_app.url import bound, session
 from mauve_core.experiments.published import PUBLISHED_COLUMNS, REFERENCES, TABLES, table
 
+# Cell of a figure that is not printed.
 EMPTY = "–"
-"""Cell of a figure that is not printed."""
 
 COLUMN_HELP = {
     "setting": "Model size and decoding: nucleus p, typical τ, beams",

@@ -16,8 +16,8 @@ from mauve_core.corpus.kinds import Kind, kind_of
 from mauve_core.store import Run
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
+# Settings of ``more_settings`` that are always visible here.
 _SHOWN = ("seed", "scale", "bootstrap")
-"""Settings of ``more_settings`` that are always visible here."""
 
 
 def show(run_id: str, *, close: Callable[[], None]) -> None:

@@ -18,15 +18,15 @@ from mauve_core.corpus.kinds import kind_of
 from mauve_core.store import About, RunStore, RunSummary
 
 COMPARE_PAGE = "views/compare/compare.py"
+# Cards shown initially, and added by each "Show more".
 SHOWN = 10
-"""Cards shown initially, and added by each "Show more"."""
 
 NAMED_CANDIDATES = 4
+# Characters of the notes in a card; the form shows all of them.
 SHOWN_NOTES = 300
-"""Characters of the notes in a card; the form shows all of them."""
 
+# Session key: token of the run deleted last, for undo.
 DELETED = "runs_deleted"
-"""Session key: token of the run deleted last, for undo."""
 
 _LIMIT, _OPEN = "runs_limit", "runs_open"
 

@@ -18,8 +18,8 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.store import About, ChangedMeanwhileError, RunStore
 
 PARTS = ("name", "tags", "notes")
+# Characters beyond which others' text gets a scrolling area.
 LONG = 400
-"""Characters beyond which others' text gets a scrolling area."""
 
 _OPENED = "runs_edited"
 

@@ -26,16 +26,16 @@ from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
 _WITHOUT = {"gap_tab": "what-if", "what_if_selection": "found"}
+# Page, title, icon and what to change of the view.
 _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
     ("views/clusters/clusters.py", "In which clusters", ":material/bar_chart:", {"clusters_order": "found"}),
     ("views/gap/gap.py", "Scores without them", ":material/balance:", _WITHOUT),
     ("views/map/map.py", "On the map", ":material/scatter_plot:", {}),
 )
-"""Page, title, icon and what to change of the view."""
 
 _CHART = "texts_chart"
+# Session key: the source of each row of the chart.
 _SOURCES = "texts_sources"
-"""Session key: the source of each row of the chart."""
 
 
 def main() -> None:
