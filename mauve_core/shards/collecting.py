@@ -162,7 +162,7 @@ def collect(work: Work, passes: Passes) -> None:
     passes.run("fetch", _fetch_tasks(work))
     work.fetched = True
     for candidate in work.plan.candidates:
-        if not proposed_path(work, candidate).exists():
+        if not record_of(proposed_path(work, candidate)).exists():
             _, clusters = kept_clusters(work, candidate)
             propose(work, candidate, [[_prompted(side.random) for side in (one.human, one.model)] for one in clusters])
     if not all(total_path(work, candidate).exists() for candidate in work.plan.candidates):

@@ -58,11 +58,9 @@ class DamagedError(StorageError):
     def of(cls, *damage: tuple[Path, str]) -> Self:
         """The error of some files."""
         each = [f"{path} is damaged or missing: {reason}" for path, reason in damage[:MOST_NAMED]]
-        error = cls(
-            "The work folder is damaged:",
-            each=each,
-            todo="Remove what is damaged, then repeat the command of the comparison: what is there is not done again",
-        )
+        records = ", ".join(str(path.with_suffix(".json")) for path, _ in damage[:MOST_NAMED])
+        todo = f"Remove {records}, then repeat the command of the comparison: what is there is not done again"
+        error = cls("The work folder is damaged:", each=each, todo=todo)
         error.damage = damage
         return error
 

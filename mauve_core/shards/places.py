@@ -12,6 +12,7 @@ import fnmatch
 import gzip
 import io
 import re
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -21,6 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from mauve_core.base.errors import InputError, own_words_of
+from mauve_core.base.files import require_plain_file
 from mauve_core.corpus.packing import PACKINGS, opened, packing_of
 from mauve_core.corpus.reading import WILD
 from mauve_core.shards.failures import error_of
@@ -358,6 +360,8 @@ def _on_disk(shard: str) -> Stamp:
         found = Path(shard).stat()
     except OSError as error:
         raise unreadable(shard, error) from error
+    if not stat.S_ISREG(found.st_mode):
+        require_plain_file(Path(shard), "shard")
     return Stamp(found.st_size, found.st_mtime_ns)
 
 

@@ -257,7 +257,7 @@ class Work:
                 received=str(root),
             )
         root = Path(root).absolute()
-        if root.parent.name == COMPARISONS and (root / "plan.json").is_file():
+        if root.parent.name == COMPARISONS and os.path.lexists(root / "plan.json"):
             root = root.parent.parent
         _require_ours(root)
         work = cls(root / COMPARISONS / plan.digest()[:DIGITS], plan)
@@ -277,7 +277,7 @@ class Work:
     def open(cls, folder: Path) -> Work:
         """Open the folder of a comparison, or one that holds a single comparison; InputError if it is neither."""
         folder = folder.absolute()
-        if (folder / "plan.json").is_file():
+        if os.path.lexists(folder / "plan.json"):
             plan = _read_plan(folder / "plan.json")
             _require_ours(folder.parent.parent)
             return cls(folder, plan)
@@ -296,7 +296,8 @@ class Work:
     @staticmethod
     def plans_in(folder: Path) -> list[Path]:
         """The plans of all comparisons in a work folder."""
-        return sorted((folder / COMPARISONS).glob("*/plan.json"))
+        plans = (each / "plan.json" for each in (folder / COMPARISONS).glob("*"))
+        return sorted(plan for plan in plans if os.path.lexists(plan))
 
     def shard_path(self, source: str, index: int) -> Path:
         """Where the first pass leaves what it finds in a shard, without a suffix.
@@ -450,8 +451,9 @@ def _described(path: Path) -> str:
 
 def _read_plan(path: Path) -> Plan:
     try:
+        _require_own(path)
         values = json.loads(read_stored(path, follow=False))
-        if values["format"] == FORMAT and not _digest(values).startswith(path.parent.name):
+        if values["format"] == FORMAT and _digest(values)[:DIGITS] != path.parent.name:
             raise ValueError("it is not the one that its folder is named by")
         return Plan.from_dict(values)
     except InputError:

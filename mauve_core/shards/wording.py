@@ -31,7 +31,7 @@ LEAST_PROPOSING = 2
 
 def proposed_path(work: Work, candidate: str) -> Path:
     """Where the proposed phrases of the chosen clusters are."""
-    return partition_path(work, candidate, "proposed.json")
+    return partition_path(work, candidate, "proposed.jsonl")
 
 
 def counted_folder(work: Work) -> Path:
@@ -50,7 +50,8 @@ Prompted: TypeAlias = tuple[str, str]
 
 def propose(work: Work, candidate: str, clusters: Sequence[Sequence[Sequence[Prompted]]]) -> None:
     """Write which phrases are counted in each chosen cluster, of which the random texts of both sides are given."""
-    work.finish(proposed_path(work, candidate), phrases=[_proposed(*sides) for sides in clusters])
+    work.write_lines(path := proposed_path(work, candidate), (_proposed(*sides) for sides in clusters))
+    work.finish(path, ".jsonl")
 
 
 def _proposed(*sides: Sequence[Prompted]) -> list[str]:
@@ -66,8 +67,7 @@ def _proposed(*sides: Sequence[Prompted]) -> list[str]:
 
 def proposed(work: Work, candidate: str) -> list[list[str]]:
     """The proposed phrases of each chosen cluster, in alphabetical order."""
-    found: list[list[str]] = work.found(proposed_path(work, candidate))["phrases"]
-    return found
+    return work.lines(proposed_path(work, candidate))
 
 
 def count_phrases(work: Work, source: str, index: int) -> None:
