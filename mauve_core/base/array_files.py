@@ -63,8 +63,8 @@ def load_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
         return np.fromfile(stream, dtype=dtype, count=math.prod(shape)).reshape(shape, order=order)  # type: ignore[call-overload, no-any-return]
 
 
-def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays in a .npz file by name, as ``numpy.savez`` writes it.
+def load_arrays(path: Path, *names: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays in a .npz file by name, as ``numpy.savez`` writes it; if there are ``names``, only theirs.
 
     Raises
     ------
@@ -78,6 +78,8 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
         for info in archive.infolist():
             if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
                 raise ValueError(f"it holds {info.filename!r}, which is compressed or not an array")
+            if names and info.filename.removesuffix(".npy") not in names:
+                continue
             with archive.open(info) as member:
                 shape, by_columns, dtype = _header(member, min(info.file_size, info.compress_size))
                 values = np.frombuffer(bytearray(member.read()), dtype=dtype, count=math.prod(shape))

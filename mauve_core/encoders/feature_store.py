@@ -11,7 +11,6 @@ as the encoder gave them, since they may serve more than scores. Half precision 
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -33,9 +32,6 @@ from mauve_core.base.errors import InputError, StorageError
 ARRAYS = ("features", "lengths", "cut")
 META = "meta.json"
 INCOMING = "incoming"
-
-_NO_ENTRY = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""Errors of opening the files of what is no entry, rather than of a disk that refuses."""
 
 
 class DamagedEntryWarning(UserWarning):
@@ -115,7 +111,7 @@ class FeatureStore:
         except OSError as error:
             if not os.path.lexists(folder):
                 return None
-            if error.errno not in _NO_ENTRY:
+            if error.errno not in files.NO_FILE:
                 raise _cannot_read(folder, error) from error
             self._remove_damaged(folder, str(error))
         except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -17,7 +17,7 @@ from mauve_core.numerics.feature_space.moments import added, projection_from
 from mauve_core.shards import clustering
 from mauve_core.shards.encoding import moments_of, shard_info
 from mauve_core.shards.passes import Passes
-from mauve_core.shards.plan import SAMPLE_BYTES, Work
+from mauve_core.shards.plan import SAMPLE_BYTES, Work, record_of
 from mauve_core.shards.tasks import Task
 
 LEAST_GAIN = 1e-4
@@ -88,7 +88,7 @@ def _project_tasks(work: Work, name: str, quota: Mapping[tuple[str, int], int]) 
         Task(
             "project",
             (name, source, index, sampled),
-            clustering.sample_path(work, name, source, index),
+            record_of(clustering.coordinates_path(work, name, source, index)),
             f"shard {work.plan.sides[source][index]}",
         )
         for (source, index), sampled in quota.items()
@@ -110,7 +110,7 @@ def _iterate(work: Work, name: str, passes: Passes) -> clustering.State:
     score = work.plan.score
     state = clustering.read_state(work, name)
     if state is None:
-        starts = [np.load(clustering.start_path(work, name, seed)) for seed in range(score.seeds)]
+        starts = [work.arrays(clustering.start_path(work, name, seed))["centers"] for seed in range(score.seeds)]
         state = clustering.State(
             0,
             np.stack(starts),
@@ -160,7 +160,7 @@ def _label_tasks(work: Work, name: str, iteration: int) -> list[Task]:
         Task(
             "label",
             (name, iteration, source, index),
-            clustering.tallies_path(work, name, source, index),
+            record_of(clustering.labels_path(work, name, source, index)),
             f"shard {work.plan.sides[source][index]}",
         )
         for source, index in clustering.shards_of(work, name)

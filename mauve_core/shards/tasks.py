@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.numerics.threads import single_threaded_blas
-from mauve_core.shards import clustering, encoding, keepsakes, timing, wording
+from mauve_core.shards import cluster_texts, clustering, encoding, timing, wording
 from mauve_core.shards.plan import Work
 
 
@@ -26,7 +26,7 @@ class Task:
     args : tuple
         Plain values, after the work folder.
     output : Path
-        The file that is written last; a task whose output exists is done.
+        The record, which is written last; a task whose output exists is done.
     what : str
         What it works on, for messages.
     device : str or None
@@ -48,8 +48,8 @@ TASKS: Mapping[str, Callable[..., None]] = {
     "start": clustering.start,
     "sum": clustering.sum_batch,
     "label": clustering.label_shard,
-    "keep": keepsakes.keep_rows,
-    "fetch": keepsakes.fetch_texts,
+    "keep": cluster_texts.keep_rows,
+    "fetch": cluster_texts.fetch_texts,
     "count": wording.count_phrases,
 }
 
