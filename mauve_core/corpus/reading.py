@@ -65,7 +65,7 @@ def read_table(path: str | Path, quoting: Quoting | None = None) -> Table:
 
 def is_pattern(path: Path) -> bool:
     """Return whether the name is a pattern, not that of a file or folder."""
-    return bool(WILD.search(str(path))) and not path.exists()
+    return bool(WILD.search(str(path))) and not os.path.exists(path)  # noqa: PTH110 (a name may be too long to exist)
 
 
 def absolute(path: str) -> str:

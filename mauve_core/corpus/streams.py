@@ -6,6 +6,7 @@ Text is UTF-8. Byte order marks at the start are skipped, even two, since some p
 
 from __future__ import annotations
 
+import errno
 import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,7 +54,9 @@ def refusals(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno is None and packing_of(path) == ".bz2":
             raise InputError(f"{path} is a damaged bzip2 file, or none", received=words_of(error)) from error
-        raise InputError(f"Cannot read {path}: {error.strerror or error}", todo="Check its permissions") from error
+        is_long = error.errno == errno.ENAMETOOLONG
+        todo = "Give a shorter name" if is_long else "Check its permissions"
+        raise InputError(f"Cannot read {path}: {error.strerror or error}", todo=todo) from error
 
 
 def require_content(path: Path, allowed: str = "a file") -> None:

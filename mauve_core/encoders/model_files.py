@@ -10,13 +10,15 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mauve_core.base.errors import InputError, ModelUnavailableError, words_of
+from mauve_core.base.errors import InputError, ModelUnavailableError, library_errors, words_of
 from mauve_core.base.files import require_plain_file
+from mauve_core.base.zip_files import open_zip
 
 CONFIG, MODULES = "config.json", "modules.json"
 
@@ -255,11 +257,9 @@ def check_weights(file: Path) -> tuple[int, int]:
     if file.suffix == ".safetensors":
         shapes = tensor_shapes(file).values()
         return len(shapes), sum(prod(shape) for shape in shapes)
-    try:
-        with zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise damaged(file, "it is not in the format that torch.save has written since 2020", "safetensors") from error
+    unknown = damaged(file, "it is not in the format that torch.save has written since 2020", "safetensors")
+    with library_errors(lambda _: unknown), file.open("rb") as stream, open_zip(stream) as archive:
+        entries = archive.infolist()
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise damaged(file, "its entries are compressed, which torch.save never does", "safetensors")
     return len(entries), size
@@ -267,18 +267,25 @@ def check_weights(file: Path) -> tuple[int, int]:
 
 def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the tensors in a safetensors file; ModelUnavailableError if its header is damaged."""
-    from safetensors import SafetensorError, safe_open
-
     require_plain_file(file, "model file")
-    try:
-        with safe_open(file, framework="numpy") as opened:
-            names = list(opened.keys())
-            shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in names[:MOST_TENSORS]}
-    except (SafetensorError, OSError, ValueError) as error:
-        raise damaged(file, f"it is not a safetensors file ({words_of(error)})") from error
+    with opened_tensors(file) as opened:
+        names = list(opened.keys())
+        shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in names[:MOST_TENSORS]}
     if len(names) > MOST_TENSORS:
         raise damaged(file, f"{len(names):,} tensors are more than any model has", f"at most {MOST_TENSORS:,}")
     return shapes
+
+
+@contextmanager
+def opened_tensors(file: Path) -> Iterator[Any]:
+    """Open a safetensors file; ModelUnavailableError for whatever the library says of it, also while it is read."""
+    from safetensors import safe_open
+
+    with (
+        library_errors(lambda error: damaged(file, f"it is not a safetensors file ({words_of(error)})")),
+        safe_open(file, framework="numpy") as opened,
+    ):
+        yield opened
 
 
 def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:

@@ -22,7 +22,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, words_of
+from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, is_of_library, words_of
 from mauve_core.encoders.servers.keys import OPENAI_VARIABLE, OWN_VARIABLE, key_for
 
 if TYPE_CHECKING:
@@ -233,6 +233,10 @@ class Server:
             raise _PassingError(f"broke off its answer: {self._without_key(words_of(error))}") from None
         except httpx2.InvalidURL:
             raise InputError("The URL of a server cannot be read") from None
+        except Exception as error:
+            if not is_of_library(error):
+                raise
+            raise self._unusable(f"the request failed ({self._without_key(words_of(error))})") from None
         self._has_answered = True
         if answer.status in RETRIED:
             said = self._words(answer.content)
