@@ -50,11 +50,14 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
     wanted: list[str] = []
     samples: list[str] = []
     others, size, most, most_bytes, pending = 0, 0, limits.rows(), limits.unpacked_bytes(), [""]
+    seen = 0
     while pending:
         below = pending.pop()
         with refusals(folder / below), os.scandir(folder / below) as entries:
             for entry in entries:
-                name = f"{below}{entry.name}"
+                name, seen = f"{below}{entry.name}", seen + 1
+                if seen > most:
+                    raise limits.too_many_rows(folder, most)
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(f"{name}/")
                 elif not (_is_text_name(Path(name)) and Path(entry).is_file()):
@@ -70,8 +73,6 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
                         )
                     wanted.append(name)
                     size += entry.stat().st_size
-                    if len(wanted) > most:
-                        raise limits.too_many_rows(folder, most)
                     if size > most_bytes:
                         raise limits.too_large(folder, most_bytes)
     if not wanted:

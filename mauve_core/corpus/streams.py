@@ -10,6 +10,7 @@ import errno
 import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -84,7 +85,7 @@ def lines_of(path: Path) -> list[tuple[int, str]]:
     with refusals(path):
         require_content(path)
         with opened(path, packing) as stream:
-            found = list(decoded_lines(stream, path, packed=bool(packing)))
+            found = list(islice(decoded_lines(stream, path, packed=bool(packing)), limits.rows() + 1))
     if len(found) > limits.rows():
         raise limits.too_many_rows(path, limits.rows())
     return found

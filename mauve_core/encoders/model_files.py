@@ -6,7 +6,6 @@ weights must hold the tensors that a configuration promises. Needs neither torch
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ from typing import Any
 
 from mauve_core.base.errors import InputError, ModelUnavailableError, library_errors, words_of
 from mauve_core.base.files import require_plain_file
+from mauve_core.base.json_values import parse_json
 from mauve_core.base.zip_files import open_zip
 
 CONFIG, MODULES = "config.json", "modules.json"
@@ -116,7 +116,7 @@ def read_json(path: Path) -> Any:
     """
     _require_size(path, require_plain_file(path, "model file"), MOST_JSON_BYTES)
     try:
-        return json.loads(path.read_bytes())
+        return parse_json(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise damaged(path, f"it is not JSON ({words_of(error)})") from error
     except OSError as error:
