@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base import files
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, library_errors
 
 MOST_BYTES = 2**16
 
@@ -31,12 +31,15 @@ def read_toml(path: Path, what: str = "file of settings") -> dict[str, Any]:
         for number, line in enumerate(content.split("\n"), start=1):
             if line.count(".") > MOST_DOTS:
                 raise InputError(f"Line {number} of {path} has too many dots", allowed=f"at most {MOST_DOTS:,}")
-        return tomllib.loads(content)
+        with library_errors(lambda error: _no_toml(path, error)):
+            return tomllib.loads(content)
     except InputError:
         raise
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}", todo="Check its permissions") from error
-    except (ValueError, RecursionError) as error:  # neither UTF-8 nor TOML, or nested without end
-        raise InputError(
-            f"{path} is not a TOML file", received=str(error), allowed="lines such as seeds = 10"
-        ) from error
+    except ValueError as error:
+        raise _no_toml(path, error) from error
+
+
+def _no_toml(path: Path, error: BaseException) -> InputError:
+    return InputError(f"{path} is not a TOML file", received=str(error), allowed="lines such as seeds = 10")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
@@ -46,6 +46,18 @@ SETTINGS = (
 VOCABULARIES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.codes", "*.tiktoken", "tekken.json")
 WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 
+# Files of settings that transformers makes objects of.
+CONFIGURATIONS = ("config.json", "*_config.json")
+
+# What transformers itself implements, by a part of the names of the settings: attn_implementation, at any depth, with
+# an underscore before it or _internal after it.
+IMPLEMENTATIONS = {
+    "attn_implementation": frozenset(
+        ("eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3", "flash_attention_4")
+    ),
+    "experts_implementation": frozenset(("eager", "batched_mm", "grouped_mm")),
+}
+
 WEIGHTS_IN_ORDER = (
     "model.safetensors",
     "model.safetensors.index.json",
@@ -78,12 +90,13 @@ class StoredWeights:
 
 
 def require_plain_files(folder: Path) -> None:
-    """Refuse a folder with a named pipe, a device or a socket in place of a model file, or with an oversized file.
+    """Refuse a folder with a named pipe, a device or a socket in place of a model file, or with an oversized file, or
+    whose settings name code of the hub.
 
     Raises
     ------
     ModelUnavailableError
-        The folder cannot be listed.
+        The folder cannot be listed, or :func:`check_kernels` refuses its settings.
     InputError
         Names the file.
     """
@@ -102,6 +115,8 @@ def require_plain_files(folder: Path) -> None:
             _require_size(entry, size, MOST_TOKENIZER_BYTES)
         elif any(entry.match(pattern) for pattern in SETTINGS):
             _require_size(entry, size, MOST_JSON_BYTES)
+        if any(entry.match(pattern) for pattern in CONFIGURATIONS):
+            check_kernels(read_json(entry), entry)
 
 
 def read_json(path: Path) -> Any:
@@ -162,6 +177,46 @@ def check_counts(config: dict[str, Any], path: Path) -> None:
     for name, number in _counts(config):
         if number > MOST_OF_A_KIND:
             raise damaged(path, f"{name} = {number:,} is more than any model has", f"at most {MOST_OF_A_KIND:,}")
+
+
+def check_kernels(values: Any, path: Path) -> None:
+    """Refuse settings that name another implementation of attention or experts than those of transformers.
+
+    Any other name is a repository of the hub (``owner/name``), whose code transformers fetches and imports where the
+    package kernels is installed.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Names the setting.
+    """
+    for name, value in _settings(values):
+        known = next((known for part, known in IMPLEMENTATIONS.items() if part in name), None)
+        if known is not None and not all(_is_known(each, known) for each in _leaves(value)):
+            raise damaged(path, f"{name} = {str(value)[:80]!r} may name code of the hub", ", ".join(sorted(known)))
+
+
+def _settings(values: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every setting at any depth."""
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield from value.items()
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+
+
+def _leaves(value: Any) -> list[Any]:
+    """Return the implementations that a setting names: one, or one for each part of the model."""
+    if not isinstance(value, dict):
+        return [value]
+    return [leaf for _, leaf in _settings(value) if not isinstance(leaf, dict)]
+
+
+def _is_known(value: Any, known: Set[str]) -> bool:
+    return value is None or (isinstance(value, str) and value.removeprefix("paged|") in known)
 
 
 def _are_names(value: Any) -> bool:

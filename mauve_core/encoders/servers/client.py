@@ -236,7 +236,7 @@ class Server:
             raise _PassingError(f"broke off its answer: {self._without_key(words_of(error))}") from None
         except httpx2.InvalidURL:
             raise InputError("The URL of a server cannot be read") from None
-        except Exception as error:
+        except BaseException as error:
             if not is_of_library(error):
                 raise
             raise self._unusable(f"the request failed ({self._without_key(words_of(error))})") from None

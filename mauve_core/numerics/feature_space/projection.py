@@ -150,8 +150,8 @@ def project(
         _silence()
         reported = {"file": _Epochs(progress), "disable": False, "leave": False, "bar_format": _Epochs.FORMAT}
         nearby = nearest(rows, _neighbours(rows))
-        reducer = reducer_of(rows, seed, precomputed_knn=nearby, tqdm_kwds=reported)
         with library_errors(lambda error: MauveLensError(f"UMAP cannot make the map: {words_of(error)}")):
+            reducer = reducer_of(rows, seed, precomputed_knn=nearby, tqdm_kwds=reported)
             positions = reducer.fit_transform(rows)
     return np.ascontiguousarray(positions, dtype=np.float32)
 
