@@ -356,16 +356,19 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            wrong, todo = f"No space left while writing {path}", "Free some space and run the same command again"
-        elif error.errno == errno.ENAMETOOLONG:
-            raise StorageError(
-                f"The name of {path} is too long for the file system", todo="Give a shorter one"
-            ) from error
-        else:
-            wrong = f"Cannot read or write {path}: {error.strerror or error}"
-            todo = "Check the disk and the folder's permissions"
-        raise StorageError(wrong, todo=f"{todo}, or set {HOME_VARIABLE} to another folder") from error
+        raise storage_error(path, error) from error
+
+
+def storage_error(path: object, error: OSError) -> StorageError:
+    """Return the StorageError that says what the operating system refuses about ``path``, and what to do."""
+    if error.errno == errno.ENAMETOOLONG:
+        return StorageError(f"The name of {path} is too long for the file system", todo="Give a shorter one")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        wrong, todo = f"No space left while writing {path}", "Free some space and run the same command again"
+    else:
+        wrong = f"Cannot read or write {path}: {error.strerror or error}"
+        todo = "Check the disk and the folder's permissions"
+    return StorageError(wrong, todo=f"{todo}, or set {HOME_VARIABLE} to another folder")
 
 
 def digest_of_file(path: Path, *, follow: bool = True) -> str:

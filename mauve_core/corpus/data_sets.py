@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.errors import InputError, library_errors, words_of
 from mauve_core.base.extras import require
 from mauve_core.corpus import limits
 from mauve_core.corpus.folders import SAVED_DATA_SETS
@@ -206,18 +206,17 @@ def _described(data: Dataset, asked: DataSetName) -> str:
 def refusals(name: str) -> Iterator[None]:
     """Turn errors of the package about the data set into an InputError, and keep its progress bars quiet."""
     import datasets
-    from datasets.exceptions import DatasetsError
+
+    def ours(error: BaseException) -> InputError:
+        offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("HF_DATASETS_OFFLINE")
+        todo = "The hub is switched off (HF_HUB_OFFLINE): only data sets in the cache can be read" if offline else ""
+        return InputError(f"{name} cannot be read", allowed=FORM, received=words_of(error), todo=todo)
 
     shown = datasets.utils.logging.is_progress_bar_enabled()
     datasets.disable_progress_bars()
     try:
-        yield
-    except InputError:
-        raise
-    except (DatasetsError, OSError, ValueError, KeyError, RuntimeError) as error:
-        offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("HF_DATASETS_OFFLINE")
-        todo = "The hub is switched off (HF_HUB_OFFLINE): only data sets in the cache can be read" if offline else ""
-        raise InputError(f"{name} cannot be read", allowed=FORM, received=words_of(error), todo=todo) from error
+        with library_errors(ours):
+            yield
     finally:
         if shown:
             datasets.enable_progress_bars()

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, library_errors
 from mauve_core.corpus import limits
 from mauve_core.corpus.parquet_pages import DICTIONARY_ENCODINGS, MOST_PAGES, Chunk, Group, groups_of, measure_chunk
 
@@ -223,17 +223,15 @@ def _metadata(footer: bytes) -> Any:
 @contextmanager
 def refusals(path: Path) -> Iterator[None]:
     """Turn errors about a damaged Parquet file into an InputError."""
-    import pyarrow as pa
 
-    try:
-        yield
-    except InputError:
-        raise
-    except (pa.ArrowException, OSError, OverflowError, ValueError) as error:
+    def ours(error: BaseException) -> InputError:
         reason = str(error).splitlines()
-        raise InputError(
+        return InputError(
             f"{path} is not a Parquet file, or is damaged", received=reason[0] if reason else type(error).__name__
-        ) from error
+        )
+
+    with library_errors(ours):
+        yield
 
 
 def decoded_bytes(array: pa.Array) -> int:

@@ -12,6 +12,9 @@ from mauve_core.corpus import limits
 FIELD_LIMIT = 1000
 """Maximum number of fields in a file; more suggests misplaced data."""
 
+# Values that a list or an object within a row counts as: an object with one entry takes 200 bytes.
+CONTAINER = 4
+
 Row = tuple[int, dict[str, Any]]
 """Number of the line (or row, or file) from 1, and the values by field."""
 
@@ -54,10 +57,9 @@ class Rows:
                 if isinstance(value, str):
                     if len(value) > self._longest:
                         raise limits.too_long(self._path, f"Row {len(self.kept) + 1}", self._longest)
-                elif isinstance(value, list):
-                    deeper += value
-                elif isinstance(value, dict):
-                    deeper += value.values()
+                elif isinstance(value, list | dict):
+                    self._cells += CONTAINER - 1
+                    deeper += value if isinstance(value, list) else value.values()
             inner = deeper
 
 

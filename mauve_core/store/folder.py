@@ -37,6 +37,7 @@ from mauve_core.base.config import encoder_in_words
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import digest_of_file, read_stored, require_digest, write_array, write_atomically
 from mauve_core.base.json_codec import from_json
+from mauve_core.base.json_values import require_few_values
 from mauve_core.base.names import require_text
 from mauve_core.base.summaries import short
 from mauve_core.base.validation import Count, Holds
@@ -463,8 +464,10 @@ def parse_json(data: bytes) -> dict[str, Any]:
     RecursionError
         It is nested too deep.
     """
-    if data.count(b",") + data.count(b"[") + data.count(b"{") > limits.values():
-        raise limits.too_many_values(limits.values())
+    try:
+        require_few_values(data, limits.values())
+    except ValueError as error:
+        raise limits.too_many_values(limits.values()) from error
 
     def refuse(constant: str) -> NoReturn:
         raise ValueError(f"it contains {constant}")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, library_errors
 from mauve_core.corpus.metadata import python_values
 from mauve_core.reporting.trackers.logged import DEFAULT_PROJECT, Logged, not_taken, quiet, variables
 from mauve_core.reporting.trackers.record import Tracked
@@ -56,11 +56,15 @@ def log(run: Tracked, project: str | None) -> Logged:
         with quiet("wandb"):
             values, artifact = _values(wandb, run), _texts(wandb, run)  # what is refused is refused before a run begins
             begun = _begin(wandb, run, project or os.environ.get("WANDB_PROJECT") or DEFAULT_PROJECT)
-            return _log(wandb, begun, run, values, artifact)
+            return _log(begun, run, values, artifact)
+
+
+def _refused(error: BaseException) -> InputError:
+    return not_taken("W&B", error, WAY_OUT)
 
 
 def _begin(wandb: Any, run: Tracked, project: str) -> Any:
-    try:
+    with library_errors(_refused):
         return wandb.init(
             project=project,
             id=run.key,
@@ -72,19 +76,16 @@ def _begin(wandb: Any, run: Tracked, project: str) -> Any:
             reinit="create_new",
             settings=wandb.Settings(**_SETTINGS),
         )
-    except (wandb.Error, ValueError, OSError) as error:
-        raise not_taken("W&B", error, WAY_OUT) from error
 
 
-def _log(wandb: Any, begun: Any, run: Tracked, values: Mapping[str, Any], artifact: Any) -> Logged:
+def _log(begun: Any, run: Tracked, values: Mapping[str, Any], artifact: Any) -> Logged:
     failed = True
     try:
-        begun.log(values)
-        if artifact is not None:
-            begun.log_artifact(artifact)
+        with library_errors(_refused):
+            begun.log(values)
+            if artifact is not None:
+                begun.log_artifact(artifact)
         failed = False
-    except (wandb.Error, ValueError, TypeError, OSError) as error:
-        raise not_taken("W&B", error, WAY_OUT) from error
     finally:
         begun.finish(exit_code=int(failed))
     if begun.offline:
