@@ -27,6 +27,8 @@ SAVED_DATA_SETS = ("state.json", "dataset_dict.json")
 OTHER_SUFFIXES = (".jsonl", ".parquet", ".csv", ".tsv", ".json", ".eval", ".jsonl.gz", ".jsonl.zst")
 """Suffixes of files that a pattern may name, the likeliest first."""
 
+COPY_IT = "Copy the file into the folder"
+
 NAMED = 5
 """Maximum number of samples files that the error names."""
 
@@ -60,8 +62,12 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
                     if SAMPLES.fullmatch(entry.name):
                         samples = sorted([*samples, spelled_out(name)])[:NAMED]
                 else:
-                    if entry.is_symlink():
-                        _require_inside(folder, Path(entry))
+                    if entry.is_symlink() and leads_outside(folder, Path(entry)):
+                        raise InputError(
+                            f"{entry.path} is a link to a file outside its folder",
+                            allowed="files in the folder, and links to them",
+                            todo=f"{COPY_IT}, or name the files by a pattern",
+                        )
                     wanted.append(name)
                     size += entry.stat().st_size
                     if len(wanted) > most:
@@ -78,13 +84,9 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
     return sorted(map(Path, wanted)), others
 
 
-def _require_inside(folder: Path, link: Path) -> None:
-    if not link.resolve().is_relative_to(folder.resolve()):
-        raise InputError(
-            f"{link} is a link to a file outside its folder",
-            allowed="files in the folder, and links to them",
-            todo="Copy the file into the folder, or name the files by a pattern",
-        )
+def leads_outside(folder: Path, file: Path) -> bool:
+    """Return whether a file in a folder, by its name, is elsewhere, by links."""
+    return not file.resolve().is_relative_to(folder.resolve())
 
 
 def _way_out(folder: Path, samples: Sequence[str]) -> str:

@@ -15,9 +15,8 @@ from mauve_core.corpus import Corpus
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
 from mauve_core.images import encoding
-from mauve_core.images.decoding import decode
 from mauve_core.images.encoding import ImageEncoder
-from tests.images.made import draw_images
+from tests.images.made import decode, draw_images
 
 pytestmark = pytest.mark.integration
 

@@ -46,6 +46,8 @@ class _Fork(NamedTuple):
     second: _Layer
 
 
+_AT_ONCE = 2**20  # pixels that are floats at once
+
 _Pool = Literal["average", "largest", "halve"]
 _Step = _Layer | _Fork | _Pool
 _Paths = tuple[tuple[_Step, ...], ...]
@@ -213,20 +215,22 @@ def like_tensorflow(image: Image.Image) -> NDArray[np.float32]:
     The place of a new pixel is its number times the ratio of the sides, so both start at the same corner; its value is
     interpolated between the pixels before and after.
     """
-    pixels = np.asarray(image, dtype=np.float32)
-    height, width = pixels.shape[:2]
-    left, right, along = _neighbours(width)
-    above, below, down = _neighbours(height)
-    rows = pixels[:, left] + (pixels[:, right] - pixels[:, left]) * along[:, None]
+    left, right, along = _neighbours(image.width)
+    above, below, down = _neighbours(image.height)
+    rows = np.empty((image.height, SIDE, 3), dtype=np.float32)
+    at_once = max(1, _AT_ONCE // image.width)
+    for top in range(0, image.height, at_once):  # as floats, a photo takes three times its memory
+        part = image.crop((0, top, image.width, min(top + at_once, image.height)))
+        pixels = np.asarray(part, dtype=np.float32)
+        rows[top : top + at_once] = pixels[:, left] + (pixels[:, right] - pixels[:, left]) * along[:, None]
     return _normalized(rows[above] + (rows[below] - rows[above]) * down[:, None, None])
 
 
 def clean(image: Image.Image) -> NDArray[np.float32]:
     """Return (3, 299, 299) values of an RGB image, each channel resized as floats, bicubic and antialiased."""
-    pixels = np.asarray(image, dtype=np.float32)
     channels = [
-        np.asarray(Image.fromarray(pixels[:, :, index]).resize((SIDE, SIDE), Image.Resampling.BICUBIC))
-        for index in range(3)
+        np.asarray(image.getchannel(color).convert("F").resize((SIDE, SIDE), Image.Resampling.BICUBIC))
+        for color in range(3)
     ]
     return _normalized(np.stack(channels, axis=-1).clip(0, 255))
 
