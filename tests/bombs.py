@@ -21,7 +21,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -194,12 +194,11 @@ def exploded(bomb: Bomb) -> bool:
         size = path.stat().st_size if path.is_file() else sum(each.stat().st_size for each in path.rglob("*"))
         command = [sys.executable, "-m", "tests.bombs", "--read", bomb.name, str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = (
-        json.loads(done.stdout) if done.returncode == 0 else {"said": f"died ({done.returncode}): {done.stderr[-200:]}"}
-    )
-    well = not found.get("wrong", True) and found["mb"] <= MOST_MB
+    died = {"said": f"died ({done.returncode}): {done.stderr[-200:]}", "wrong": True, "mb": 0, "s": 0}
+    found: dict[str, Any] = died if done.returncode else json.loads(done.stdout)
+    well = not found["wrong"] and found["mb"] <= MOST_MB
     words = " ".join(found["said"].replace(folder, "").split())
-    row = (bomb.name, f"{size:,}", f"{found.get('mb', 0):.0f}", f"{found.get('s', 0):.1f}", words[:300])
+    row = (bomb.name, f"{size:,}", f"{found['mb']:.0f}", f"{found['s']:.1f}", words[:300])
     sys.stdout.write(f"| {' | '.join(row)} |{'' if well else ' WRONG'}\n")
     sys.stdout.flush()
     return well
