@@ -48,6 +48,10 @@ class Thumbnails:
             self._archive = zipfile.ZipFile(self._new, "w")
             weakref.finalize(self, _close, self._archive, self._new)
 
+    def __reduce__(self) -> tuple[type[Thumbnails], tuple[Path | None]]:
+        """For another process; of a new archive, which is this one's alone, it has none of the pictures."""
+        return Thumbnails, (self.path,)
+
     @cached_property
     def _opened(self) -> zipfile.ZipFile:
         """The archive for reading; its directory is read once."""

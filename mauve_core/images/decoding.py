@@ -12,6 +12,7 @@ An image that does not fit alone is refused. Copies are converted some rows at a
 from __future__ import annotations
 
 import io
+import math
 import struct
 import warnings
 from collections.abc import Iterator
@@ -253,17 +254,17 @@ def _too_many_tags(name: str) -> ImageRefusedError:
 
 def _taken(opened: ImageFile.ImageFile, form: str, data: bytes, name: str) -> tuple[int, bool]:
     """Return the bytes that an image takes while it is decoded and used, and whether it is read at half its sides."""
-    width, height = opened.size
     tags = opened.tag_v2 if isinstance(opened, TiffImagePlugin.TiffImageFile) else {}
-    pixels = max(width * height, tags.get(_TILE_WIDTH, 1) * tags.get(_TILE_LENGTH, 1))
-    each = _TAKEN.get(form, _USUALLY_TAKEN)
+    tile = tags.get(_TILE_WIDTH, 1), tags.get(_TILE_LENGTH, 1)
+    width, height = max(opened.size, tile, key=math.prod)
+    pixels, each = width * height, _TAKEN.get(form, _USUALLY_TAKEN)
     if each * pixels <= PIXELS.total:
         return each * pixels, False
     if pixels <= MOST_PIXELS and isinstance(opened, JpegImagePlugin.JpegImageFile) and _is_one_scan(opened, data):
         return each * pixels // 4, True
     raise ImageRefusedError(
         name,
-        f"has {width:,} x {height:,} pixels",
+        f"has {'a tile of ' if opened.size < tile else ''}{width:,} x {height:,} pixels",
         "too large",
         allowed=f"at most {PIXELS.total // each:,} in all for this kind of {form}",
         todo="Store it smaller",

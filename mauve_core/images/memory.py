@@ -11,6 +11,10 @@ from PIL import Image
 # Pixels of the rows that are taken at once.
 AT_ONCE = 2**20
 
+# Bytes of a part of a large image. glibc keeps up to 32 MB for the thread that freed them; more it gives back, so that
+# what many threads free one after the other is not all kept.
+Image.core.set_block_size(2**26)  # type: ignore[attr-defined]
+
 
 class Room:
     """So many bytes in all.

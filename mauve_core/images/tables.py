@@ -27,6 +27,7 @@ from mauve_core.corpus.entries import id_of, id_problem, repeated_of, require_te
 from mauve_core.corpus.fields import Fields, choose_fields, may_be_text
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.looks import hold_text
+from mauve_core.corpus.parquet import LongPageError
 from mauve_core.corpus.table import Table
 from mauve_core.images.columns import BYTES, PATH, Columns, columns_of
 from mauve_core.images.decoding import FILES, SUFFIXES, ImageRefusedError, begins_like_image, require_bytes
@@ -119,14 +120,19 @@ def is_image_table(path: Path, field: str | None = None) -> bool:
 
 def image_columns(path: Path, field: str | None = None) -> tuple[str, ...]:
     """Return the columns that hold images, as the module says, or the named one if it does; none of no table."""
-    # Whoever then reads the table as texts says what is wrong with it.
-    with suppress(InputError, MissingPackageError, UnicodeDecodeError):
+    columns = None
+    try:
         columns = columns_of(path)
         if columns is not None:
             first = columns.beginning()
             if field is None:
                 return tuple(_image_columns(columns, first))
             return (field,) if _holds_images(columns, first, field) else ()
+    except LongPageError:
+        if columns is None or field is None or field in columns.stored:
+            raise
+    except (InputError, MissingPackageError, UnicodeDecodeError):
+        pass  # whoever then reads the table as texts says what is wrong with it
     return ()
 
 

@@ -411,7 +411,6 @@ def test_a_page_does_not_ask_the_hub_for_an_image(folder: Path, monkeypatch: pyt
 
 def test_threads_that_are_late_get_their_own_images(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "KEPT", 1)
-    monkeypatch.setattr(columns, "AT_ONCE", 1)
     monkeypatch.setattr(reading, "THREADS", 16)
     path = parquet(folder.parent / "t.parquet", structs(files(folder)), rows=N)
     assert digests(read_corpus(path)) == digests(read_corpus(folder))
