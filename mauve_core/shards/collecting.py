@@ -29,7 +29,7 @@ from mauve_core.shards.clustering import centers_of, shards_of, sources_of
 from mauve_core.shards.encoding import filled
 from mauve_core.shards.passes import Passes
 from mauve_core.shards.plan import Work, record_of
-from mauve_core.shards.tasks import Task, remaining
+from mauve_core.shards.tasks import Task, remaining, shard_task
 from mauve_core.shards.wording import (
     Prompted,
     add_up,
@@ -178,13 +178,8 @@ def _prompted(texts: Sequence[KeptText]) -> list[Prompted]:
 
 def _keep_tasks(work: Work, candidate: str) -> list[Task]:
     return [
-        Task(
-            "keep",
-            (candidate, source, index),
-            kept_path(work, candidate, source, index),
-            f"shard {work.plan.sides[source][index]}",
-        )
-        for source, index in shards_of(work, candidate)
+        shard_task(work, "keep", (candidate, *shard), shard, kept_path(work, candidate, *shard))
+        for shard in shards_of(work, candidate)
     ]
 
 
@@ -216,19 +211,14 @@ def _fetch_tasks(work: Work) -> list[Task]:
         shards, rows = (np.concatenate(parts) for parts in zip(*((one.shard, one.row) for one in asked), strict=True))
         for index in np.unique(shards).tolist():
             wanted = tuple(np.unique(rows[shards == index]).tolist())
-            shard = work.plan.sides[source][index]
-            tasks.append(
-                Task("fetch", (source, index, wanted), record_of(fetched_path(work, source, index)), f"shard {shard}")
-            )
+            path = fetched_path(work, source, index)
+            tasks.append(shard_task(work, "fetch", (source, index, wanted), (source, index), path))
     return tasks
 
 
 def _count_tasks(work: Work) -> list[Task]:
-    return [
-        Task("count", (source, index), counted_path(work, source, index), f"shard {work.plan.sides[source][index]}")
-        for source in work.plan.sources
-        for index in filled(work, source)
-    ]
+    shards = [(source, index) for source in work.plan.sources for index in filled(work, source)]
+    return [shard_task(work, "count", shard, shard, counted_path(work, *shard)) for shard in shards]
 
 
 def kept_clusters(work: Work, candidate: str) -> tuple[int, tuple[KeptCluster, ...]]:

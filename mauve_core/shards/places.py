@@ -15,10 +15,11 @@ import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from mauve_core.base.errors import InputError, own_words_of
@@ -290,7 +291,8 @@ def suffix_of(shard: str) -> str:
     return (path.with_suffix("") if path.suffix.lower() in PACKINGS else path).suffix.lower()
 
 
-class Stamp(NamedTuple):
+@dataclass(frozen=True)
+class Stamp:
     """What a listing says of a shard: its bytes, as it lies there, and when it was changed, if its store tells.
 
     Of objects the time has whole seconds: some stores list fractions, and leave them out when one object is asked for.

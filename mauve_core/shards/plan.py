@@ -39,6 +39,7 @@ from mauve_core.base.files import (
     storage_errors,
     write_atomically,
 )
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.locks import lock_within
 from mauve_core.encoders.catalogue import identify, names_files
 from mauve_core.encoders.feature_store import DamagedEntryWarning
@@ -148,35 +149,14 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "format": FORMAT,
-            "sides": {name: list(self.sides[name]) for name in self.sources},
-            "encoder": None if self.encoder is None else self.encoder.as_dict(),
-            "score": self.score.as_dict(),
-            "fields": {name: asdict(fields) for name, fields in self.named.items()},
-            "stored_as": self.stored_as,
-            "sample_rows": self.sample_rows,
-            "run_texts": self.run_texts,
-            "stamps": {shard: list(stamp) for shard, stamp in self.stamps.items()},
-            "weights": self.weights,
-        }
+        return {"format": FORMAT, **dataclass_to_json(self)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Plan:
         """Return the plan that :meth:`as_dict` wrote."""
         if values["format"] != FORMAT:
             raise InputError("The work folder is of another version", allowed=f"format {FORMAT}")
-        return cls(
-            sides={name: tuple(shards) for name, shards in values["sides"].items()},
-            encoder=None if values["encoder"] is None else EncoderConfig.from_dict(values["encoder"]),
-            score=ScoreConfig.from_dict(values["score"]),
-            named={name: Named(**fields) for name, fields in values["fields"].items()},
-            stored_as=values["stored_as"],
-            sample_rows=values["sample_rows"],
-            run_texts=values["run_texts"],
-            stamps={shard: Stamp(*stamp) for shard, stamp in values["stamps"].items()},
-            weights=values["weights"],
-        )
+        return from_json(cls, values)
 
     def encoding(self, source: str, index: int) -> str:
         """What decides what the first pass finds in a shard, as JSON."""
@@ -184,7 +164,7 @@ class Plan:
         decides: dict[str, Any] = {
             "format": ENCODED_FORMAT,
             "shard": shard,
-            "stamp": self.stamps.get(shard),
+            "stamp": asdict(self.stamps[shard]) if shard in self.stamps else None,
             "weights": self.weights,
             "encoder": None if self.encoder is None else self.encoder.as_dict(),
             "fields": asdict(self.named_of(source)),

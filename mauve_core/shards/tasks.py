@@ -12,7 +12,7 @@ from typing import Any
 
 from mauve_core.numerics.threads import single_threaded_blas
 from mauve_core.shards import cluster_texts, clustering, encoding, timing, wording
-from mauve_core.shards.plan import Work
+from mauve_core.shards.plan import Work, record_of
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,11 @@ TASKS: Mapping[str, Callable[..., None]] = {
     "fetch": cluster_texts.fetch_texts,
     "count": wording.count_phrases,
 }
+
+
+def shard_task(work: Work, name: str, args: tuple[Any, ...], shard: tuple[str, int], path: Path) -> Task:
+    """A task about a shard, a side and a number, which writes a file and its record."""
+    return Task(name, args, record_of(path), f"shard {work.plan.sides[shard[0]][shard[1]]}")
 
 
 def remaining(tasks: Sequence[Task]) -> list[Task]:
