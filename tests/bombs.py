@@ -10,6 +10,8 @@ an error of ours. The exit code is 1 if a row took more than ``MOST_MB`` or ende
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
 import struct
@@ -20,8 +22,9 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +32,15 @@ import pyarrow.parquet as pq
 from PIL import Image
 
 from mauve_core.base.errors import MauveLensError
+from mauve_core.base.toml_files import read_toml
+from mauve_core.cli.standard_input import file_of
 from mauve_core.corpus import read_corpus
+from mauve_core.corpus.packing import ZSTANDARD
+from mauve_core.corpus.streams import lines_of
+from mauve_core.encoders.model_files import read_json
+from mauve_core.encoders.servers.client import Server
+from mauve_core.encoders.vector_files import read_vectors
+from mauve_core.jobs import state
 
 MOST_MB = 600  # above what the process takes before it reads
 GOOD = 24  # usable images beside the hostile ones
@@ -161,7 +172,82 @@ IMAGES: dict[str, Callable[[Path], Path]] = {
     "a JPEG 2000 and icons": beside(lambda: saved(blank("L"), "JPEG2000"), lambda: b"icns" + bytes(10**7)),
     "a table": table,
 }
-BOMBS = [*(Bomb(f"images: {name}", write, images) for name, write in IMAGES.items())]
+
+
+def wrote(name: str, head: bytes, block: bytes, times: int, end: bytes = b"") -> Callable[[Path], Path]:
+    """A file of a head, a block so many times and an end, packed if its name says so."""
+
+    def write(folder: Path) -> Path:
+        path = folder / name
+        opens = {".gz": gzip.open, ".bz2": bz2.open, ".zst": import_module(ZSTANDARD).open}
+        with opens.get(path.suffix, Path.open)(path, "wb") as stream:
+            stream.write(head)
+            for _ in range(times):
+                stream.write(block)
+            stream.write(end)
+        return path
+
+    return write
+
+
+def _vectors(path: Path) -> object:
+    return read_vectors(path, {b"the": 0})
+
+
+def _pattern(path: Path) -> object:
+    return read_corpus(path.read_text())
+
+
+def _said(read: Callable[[Path], object]) -> Callable[[Path], str]:
+    return lambda path: str(read(path))[:80]
+
+
+def piped(path: Path) -> str:
+    """What a command writes without end, as standard input."""
+    with subprocess.Popen([*path.read_text().split()], stdout=subprocess.PIPE) as source:
+        sys.stdin = io.TextIOWrapper(cast(BinaryIO, source.stdout))
+        try:
+            return file_of("-")
+        finally:
+            source.kill()
+
+
+LISTS = b"[]," * (1 << 20)  # 3 MB in a file, 80 MB in memory
+LINES = b"C\n" * (1 << 20)
+OTHERS: dict[str, tuple[Callable[[Path], Path], Callable[[Path], object]]] = {
+    "a key of 20,000 parts": (wrote("a.toml", b"a", b".a", 20_000, b" = 1\n"), read_toml),
+    "60 lines of keys of 500 parts": (wrote("a.toml", b"", b"a" + b".a" * 499 + b".%d = 1\n" % 7, 60), read_toml),
+    "an object of 22 million lists": (wrote("a.json", b'{"a":[', LISTS, 21, b"[]]}"), read_corpus),
+    "a record of five million lists": (wrote("a.json", b'[{"text":"a","b":[', LISTS, 5, b"[]]}]"), read_corpus),
+    "a line of five million lists": (wrote("a.jsonl", b'{"text":"a","b":[', LISTS, 5, b"[]]}\n"), read_corpus),
+    "lines of a million values": (
+        wrote("a.jsonl.gz", b"", b'{"text":"a","b":[' + b"[]," * 999_999 + b"[]]}\n", 60),
+        read_corpus,
+    ),
+    "settings of a model": (wrote("config.json", b'{"a":[', LISTS, 10, b"[]]}"), read_json),
+    "the state of a job": (wrote("state.json", b'{"a":[', LISTS, 20, b"[]]}"), state.read_json),
+    "an answer of a server": (
+        wrote("a.json", b"[", LISTS, 21, b"[]]"),
+        lambda path: Server("http://127.0.0.1:9/v1")._parsed(path.read_bytes()),
+    ),
+    "an answer of texts alone": (
+        wrote("a.json", b'["', b"a, b, " * 1_000_000, 5, b'"]'),
+        lambda path: Server("http://127.0.0.1:9/v1")._parsed(path.read_bytes()),
+    ),
+    **{
+        f"30 million molecules, {packed}": (wrote(f"a.smi{packed}", b"", LINES, 30), lines_of)
+        for packed in (".gz", ".bz2", ".zst")
+    },
+    "vectors without end": (wrote("v.txt.gz", b"the 0.1\n", b"a 0.1\n" * 100_000, 1000), _vectors),
+    "yes": (wrote("a", b"yes", b"", 0), piped),
+    "zeros": (wrote("a", b"cat /dev/zero", b"", 0), piped),
+    "a pattern of the whole disk": (wrote("a", b"/**/**/none.jsonl", b"", 0), _pattern),
+    "a pattern of seven folders": (wrote("a", b"/*/*/*/*/*/*/*/none.jsonl", b"", 0), _pattern),
+}
+BOMBS = [
+    *(Bomb(f"images: {name}", write, images) for name, write in IMAGES.items()),
+    *(Bomb(f"limits: {name}", write, _said(read)) for name, (write, read) in OTHERS.items()),
+]
 
 
 def measured(bomb: Bomb, path: Path) -> None:

