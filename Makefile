@@ -44,7 +44,7 @@ fuzz: setup-dev
 
 # Hostile inputs, each read in a fresh process: peak memory and seconds.
 bombs: setup-dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.bombs
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.bombs --out benchmarks/results/bombs.md
 
 # Ten browsers and fifty jobs for so long: whether memory, files, threads, disk or waits go on rising.
 SOAK_HOME := .cache/soak

@@ -15,20 +15,21 @@ MOST_VALUES = 2_000_000
 _BETWEEN_QUOTES = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
-def parse_json(source: bytes | str, most: int = MOST_VALUES, **options: Any) -> Any:
+def parse_json(source: bytes | str, **options: Any) -> Any:
     """Return what ``json.loads`` does of the source, with its options.
 
     Raises
     ------
     ValueError, RecursionError
-        As ``json.loads``, or the source holds more than ``most`` values.
+        As ``json.loads``, or the source holds more than ``MOST_VALUES`` values.
     """
-    require_few_values(source, most)
+    require_few_values(source)
     return json.loads(source, **options)
 
 
-def require_few_values(source: bytes | str, most: int = MOST_VALUES) -> None:
-    """Raise ValueError if JSON holds more than ``most`` values, before any of them takes memory."""
+def require_few_values(source: bytes | str, most: int | None = None) -> None:
+    """Raise ValueError if JSON holds more values than ``most``, or ``MOST_VALUES``, before any of them takes memory."""
+    most = MOST_VALUES if most is None else most
     if len(source) <= most or _openings(source) <= most:
         return
     data = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")

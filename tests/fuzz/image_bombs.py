@@ -1,52 +1,24 @@
-"""Hostile inputs, each read in a fresh process: peak memory and seconds (``python -m tests.bombs [PART OF A NAME]``).
-
-A row of ``BOMBS`` is a name, a function that writes the input below an empty folder and returns its path, and a
-function that does with that path what the program does with a user's. The input is written by another process than the
-one that is measured; to add a row, add these two functions. Printed are the bytes of the input, the peak of the reading
-process above what it took before (megabytes), seconds, and what became of it: what the reader returned, or the words of
-an error of ours. The exit code is 1 if a row took more than ``MOST_MB`` or ended with any other exception.
-``tests/fuzz/bombs.py`` has those that must be refused whatever they take.
-"""
+"""Images that take much memory, each kind in an archive beside small ones, which are read in any case."""
 
 from __future__ import annotations
 
 import io
-import json
 import struct
-import subprocess
-import sys
-import tempfile
-import time
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from mauve_core.base.errors import MauveLensError
-from mauve_core.corpus import read_corpus
-
-MOST_MB = 600  # above what the process takes before it reads
-GOOD = 24  # usable images beside the hostile ones
-SIDE = 9_999  # pixels: more than are allowed in any format but JPEG, which is read at half of it
-LARGEST, LARGEST_WEBP = 5_773, 4_472  # pixels that are allowed
-
-
-class Bomb(NamedTuple):
-    name: str
-    write: Callable[[Path], Path]
-    read: Callable[[Path], str]
-
-
-def images(path: Path) -> str:
-    """Read a folder, archive or table of images, as a comparison does."""
-    corpus = read_corpus(path)
-    return f"{len(corpus)} images; {' '.join(corpus.notes)}"
+# Usable images beside the hostile ones.
+GOOD = 24
+# Pixels of a side: more than are allowed in any format but JPEG, which is read at half of it; and as many as are.
+SIDE = 9_999
+LARGEST, LARGEST_WEBP = 5_773, 4_472
 
 
 def saved(image: Image.Image, form: str, **options: object) -> bytes:
@@ -166,52 +138,3 @@ IMAGES: dict[str, Callable[[Path], Path]] = {
     "a JPEG 2000 and an icon": beside(lambda: saved(blank("L"), "JPEG2000"), lambda: b"icns" + bytes(10**7)),
     "a table with images of 60 MB": table,
 }
-BOMBS = [*(Bomb(f"images: {name}", write, images) for name, write in IMAGES.items())]
-
-
-def measured(bomb: Bomb, path: Path) -> None:
-    """In the child: read, and print what became of it, megabytes and seconds."""
-    before, began, wrong = _status("VmRSS"), time.monotonic(), False
-    try:
-        said = bomb.read(path)
-    except MauveLensError as error:
-        said = str(error)
-    except BaseException as error:  # noqa: BLE001 (whatever it is, it is what is looked for)
-        said, wrong = f"{type(error).__name__}: {error}", True
-    result = {"said": said, "wrong": wrong, "mb": _status("VmHWM") - before, "s": time.monotonic() - began}
-    sys.stdout.write(json.dumps(result))
-
-
-def _status(field: str) -> float:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(field)).split()[1]) / 1024
-
-
-def exploded(bomb: Bomb) -> bool:
-    """Print the bomb's row; whether all is well."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = bomb.write(Path(folder))
-        size = path.stat().st_size if path.is_file() else sum(each.stat().st_size for each in path.rglob("*"))
-        command = [sys.executable, "-m", "tests.bombs", "--read", bomb.name, str(path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    died = {"said": f"died ({done.returncode}): {done.stderr[-200:]}", "wrong": True, "mb": 0, "s": 0}
-    found: dict[str, Any] = died if done.returncode else json.loads(done.stdout)
-    well = not found["wrong"] and found["mb"] <= MOST_MB
-    words = " ".join(found["said"].replace(folder, "").split())
-    row = (bomb.name, f"{size:,}", f"{found['mb']:.0f}", f"{found['s']:.1f}", words[:300])
-    sys.stdout.write(f"| {' | '.join(row)} |{'' if well else ' WRONG'}\n")
-    sys.stdout.flush()
-    return well
-
-
-def main(argv: list[str]) -> int:
-    if argv[:1] == ["--read"]:
-        measured(next(bomb for bomb in BOMBS if bomb.name == argv[1]), Path(argv[2]))
-        return 0
-    sys.stdout.write("| input | bytes | MB | s | answer |\n| --- | ---: | ---: | ---: | --- |\n")
-    well = [exploded(bomb) for bomb in BOMBS if not argv or argv[0] in bomb.name]
-    return int(not all(well))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
