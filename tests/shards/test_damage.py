@@ -25,6 +25,7 @@ from mauve_core.shards.compare import compare_shards, encode_tasks
 from mauve_core.shards.estimate import estimate
 from mauve_core.shards.failures import STEP_SUFFIXES, DamagedError, damaged, remade
 from mauve_core.shards.plan import Plan, Work, plan_of
+from mauve_core.shards.samples import sample_of
 from tests.disturbed import Fault, in_child, killed_at, nothing, spread
 from tests.sharded import SCORE, Inline, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
@@ -275,6 +276,17 @@ def test_damage_changes_no_result(work: Work, done: tuple[Path, str, str], plan:
     with pytest.warns(DamagedEntryWarning) as said:
         assert results() == done[1:]
     assert len(said) == files
+
+
+def test_what_to_do_about_damage_helps(work: Work, done: tuple[Path, str, str], plan: Plan) -> None:
+    """Where nothing repairs it by itself: texts for the app are read when the passes are over."""
+    expected = sample_of(work, HUMAN, 50)
+    changed(encoded(work, 1).with_suffix(".jsonl"))
+    with pytest.raises(DamagedError, match=f"Remove {encoded(work, 1)}, then repeat the command"):
+        sample_of(work, HUMAN, 50)
+    encoded(work, 1).unlink()
+    assert carried_out(plan, work.root).digest() == done[1]
+    assert sample_of(work, HUMAN, 50) == expected
 
 
 def test_a_damaged_sample_is_timed_again(plan: Plan, tmp_path: Path) -> None:
