@@ -146,6 +146,11 @@ METADATA: dict[str, Callable[[], bytes]] = {
     "a directory that names itself": lambda: tiff(
         GRAY | {34665: (4, 1, 110)}, bytes(12) + struct.pack("<HHHIIHHIII", 2, 34665, 4, 1, 110, 700, 4, 10**6, 0, 0)
     ),
+    "many directories": lambda: (
+        struct.pack("<2sHIH", b"II", 42, 8, 50)
+        + b"".join(struct.pack("<HHII", 34665, 4, 1, 1000 * at) for at in range(1, 51))
+        + bytes(60_000)
+    ),
     "pieces of EXIF": lambda: exif(b"x" * 100, 50),
     "EXIF of a PNG": lambda: png(
         16, 16, data=bytes(17 * 16), more=chunk(b"eXIf", tiff({274: (3, 10**6, 26)}, bytes(2 * 10**6)))
@@ -157,6 +162,13 @@ METADATA: dict[str, Callable[[], bytes]] = {
 def test_metadata_of_millions_of_numbers_are_refused(kind: str) -> None:
     with pytest.raises(ImageRefusedError, match="too much metadata, or is in too many pieces"):
         decoded(METADATA[kind](), "a").__enter__()
+
+
+def test_a_broken_directory_inside_refuses_no_image() -> None:
+    entries = {256: (4, 1, 64), 257: (4, 1, 64), 258: (3, 1, 8), 259: (3, 1, 1), 262: (3, 1, 1), 273: (4, 1, 200)}
+    data = tiff(entries | {277: (3, 1, 1), 278: (4, 1, 64), 279: (4, 1, 4096), 34665: (4, 1, 10**6)}).ljust(200, b"\0")
+    with decoded(data + b"\x64" * 4096, "a") as picture:
+        assert picture.pixels.getpixel((0, 0)) == (100, 100, 100)
 
 
 def test_a_tile_counts_with_all_its_pixels() -> None:
