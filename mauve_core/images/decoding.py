@@ -16,7 +16,7 @@ import math
 import struct
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,7 +45,7 @@ _COPIES = 3
 MOST_PIXELS = 100_000_000
 
 # Numbers in the tags of a TIFF, places of its strips among them: each may take 300 bytes while it is opened.
-_MOST_VALUES = 250_000
+_MOST_VALUES, _MOST_DIRECTORIES = 250_000, 16
 # Bytes of EXIF, whose numbers take thirty times as many; in a JPEG, pieces of at most 64 kB.
 _MOST_EXIF, _EXIF, _MOST_PIECES = 2**20, b"Exif\0\0", 16
 _BYTES, _TAG = (1, 2, 7), 12  # types of tags that stay bytes; bytes of a tag
@@ -235,17 +235,19 @@ def _require_few_tags(data: bytes, form: str, name: str) -> None:
 
 def _values(data: bytes) -> Iterator[int]:
     """The numbers of each tag of a TIFF's first page and of the directories that its tags name."""
-    order = "<" if data[:1] == b"I" else ">"
+    order, seen = "<" if data[:1] == b"I" else ">", set[int]()
     places = {*struct.unpack_from(f"{order}I", data, 4)}
-    seen = set[int]()
-    while places - seen:
+    while places - seen and len(seen) < _MOST_DIRECTORIES:
         seen.add(at := min(places - seen))
-        (tags,) = struct.unpack_from(f"{order}H", data, at)
-        for index in range(tags):
-            tag, kind, count, value = struct.unpack_from(f"{order}HHII", data, at + 2 + _TAG * index)
-            yield 0 if kind in _BYTES else count
-            if tag in TiffTags.TAGS_V2_GROUPS:
-                places.add(value)
+        with suppress(struct.error):  # there is no more of it, and Pillow stops there, too
+            (tags,) = struct.unpack_from(f"{order}H", data, at)
+            for index in range(tags):
+                tag, kind, count, value = struct.unpack_from(f"{order}HHII", data, at + 2 + _TAG * index)
+                yield 0 if kind in _BYTES else count
+                if tag in TiffTags.TAGS_V2_GROUPS:
+                    places.add(value)
+    if places - seen:
+        yield _MOST_VALUES + 1
 
 
 def _too_many_tags(name: str) -> ImageRefusedError:
@@ -260,22 +262,23 @@ def _taken(opened: ImageFile.ImageFile, form: str, data: bytes, name: str) -> tu
     pixels, each = width * height, _TAKEN.get(form, _USUALLY_TAKEN)
     if each * pixels <= PIXELS.total:
         return each * pixels, False
-    if pixels <= MOST_PIXELS and isinstance(opened, JpegImagePlugin.JpegImageFile) and _is_one_scan(opened, data):
+    if form == "JPEG" and pixels <= MOST_PIXELS and _is_one_scan(data):
         return each * pixels // 4, True
     raise ImageRefusedError(
         name,
-        f"has {'a tile of ' if opened.size < tile else ''}{width:,} x {height:,} pixels",
+        f"has {'a tile of ' if (width, height) == tile else ''}{width:,} x {height:,} pixels",
         "too large",
         allowed=f"at most {PIXELS.total // each:,} in all for this kind of {form}",
         todo="Store it smaller",
     )
 
 
-def _is_one_scan(opened: JpegImagePlugin.JpegImageFile, data: bytes) -> bool:
-    """Whether all colors come row by row, so that no more than some rows need memory."""
-    header = 6 + 2 * opened.layers
-    start = (0 if opened.fp is None else opened.fp.tell()) - header
-    return "progressive" not in opened.info and data[start : start + 3] == bytes((0, header, opened.layers))
+def _is_one_scan(data: bytes) -> bool:
+    """Whether all colors of a JPEG come row by row, so that no more than some rows need memory."""
+    with JpegImagePlugin.JpegImageFile(io.BytesIO(data)) as opened:  # which stops behind the header of the first scan
+        header = 6 + 2 * opened.layers
+        start = (0 if opened.fp is None else opened.fp.tell()) - header
+        return "progressive" not in opened.info and data[start : start + 3] == bytes((0, header, opened.layers))
 
 
 def _form_of(data: bytes, name: str) -> str:

@@ -61,7 +61,8 @@ def aside(function: Callable[..., _T], *given: object, progress: Progress = sile
                 elif what == "result":
                     return value  # type: ignore[no-any-return]
                 elif what == "error":
-                    raise value
+                    error, error.args = value
+                    raise error
                 else:
                     raise RuntimeError(value)
         except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
@@ -86,8 +87,12 @@ def main() -> None:
             pickle.dump((what, value), answers)
             answers.flush()
 
+    def refuse(error: MauveLensError) -> None:
+        is_plain = type(error).__init__ is MauveLensError.__init__  # so that it can be read again
+        answer("error", (error if is_plain else InputError(str(error)), error.args))
+
     def give_up(error: MauveLensError) -> NoReturn:
-        answer("error", error)
+        refuse(error)
         os._exit(1)
 
     def report(stage: str, done: int, total: int) -> None:
@@ -99,8 +104,7 @@ def main() -> None:
             result = function(*given, report)
         answer("result", result)
     except MauveLensError as error:
-        is_plain = type(error).__init__ is MauveLensError.__init__  # so that it can be read again
-        answer("error", error if is_plain else InputError(str(error)))
+        refuse(error)
     except Exception:  # noqa: BLE001 (whoever asked raises it)
         answer("fault", traceback.format_exc())
 

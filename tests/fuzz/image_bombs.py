@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import struct
 import zipfile
 import zlib
@@ -10,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from PIL import Image
+
+from tests.images.test_decoding import chunk, saved
 
 # Usable images beside the hostile ones.
 GOOD = 24
@@ -21,18 +20,8 @@ SIDE = 9_999
 LARGEST, LARGEST_WEBP = 5_773, 4_472
 
 
-def saved(image: Image.Image, form: str, **options: object) -> bytes:
-    stream = io.BytesIO()
-    image.save(stream, form, **options)
-    return stream.getvalue()
-
-
 def blank(mode: str, side: int = LARGEST) -> Image.Image:
     return Image.new(mode, (side, side), 200 if mode in ("L", "P") else (200, 90, 10, 120)[: len(mode)])
-
-
-def chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
 def gif() -> bytes:
@@ -59,18 +48,20 @@ def tiff(entries: dict[int, tuple[int, int, int]], data: bytes = b"") -> bytes:
     return (struct.pack("<2sHIH", b"II", 42, 8, len(entries)) + listed + bytes(4)).ljust(4096, b"\0") + data
 
 
+GRAY = {256: (4, 1, 64), 257: (4, 1, 64), 258: (3, 1, 8), 259: (3, 1, 8), 262: (3, 1, 1), 277: (3, 1, 1)}
+
+
 def strips() -> bytes:
     """A small gray image of two million strips."""
-    many = 2_000_000
-    shape = {256: (4, 1, 64), 257: (4, 1, 64), 258: (3, 1, 8), 259: (3, 1, 1), 262: (3, 1, 1), 277: (3, 1, 1)}
-    return tiff(shape | {273: (4, many, 4096), 278: (4, 1, 1), 279: (4, many, 4096)}, bytes(4 * many))
+    places = {259: (3, 1, 1), 273: (4, 2_000_000, 4096), 278: (4, 1, 1), 279: (4, 2_000_000, 4096)}
+    return tiff(GRAY | places, bytes(8_000_000))
 
 
 def tile() -> bytes:
     """A small gray image in one tile of 20,000 x 20,000 pixels."""
     data = zlib.compress(bytes(20_000 * 20_000), 1)
-    shape = {256: (4, 1, 64), 257: (4, 1, 64), 258: (3, 1, 8), 259: (3, 1, 8), 262: (3, 1, 1), 277: (3, 1, 1)}
-    return tiff(shape | {322: (4, 1, 20_000), 323: (4, 1, 20_000), 324: (4, 1, 4096), 325: (4, 1, len(data))}, data)
+    places = {322: (4, 1, 20_000), 323: (4, 1, 20_000), 324: (4, 1, 4096), 325: (4, 1, len(data))}
+    return tiff(GRAY | places, data)
 
 
 def exif() -> bytes:
@@ -104,13 +95,6 @@ def beside(*bombs: Callable[[], bytes]) -> Callable[[Path], Path]:
     return write
 
 
-def table(folder: Path) -> Path:
-    """A Parquet file of images that end in 60 MB of zeros each."""
-    cells = [saved(Image.new("RGB", (32, 32), (number, 90, 9)), "JPEG") + bytes(60_000_000) for number in range(GOOD)]
-    pq.write_table(pa.table({"image": cells}), folder / "images.parquet", compression="zstd", use_dictionary=False)
-    return folder / "images.parquet"
-
-
 TURNED = chunk(b"eXIf", tiff({274: (3, 1, 6)})[:64])
 CODED = {"compression": "tiff_adobe_deflate"}
 IMAGES: dict[str, Callable[[Path], Path]] = {
@@ -136,5 +120,4 @@ IMAGES: dict[str, Callable[[Path], Path]] = {
     "a TIFF of two million strips": beside(strips),
     "a TIFF of one huge tile": beside(tile),
     "a JPEG 2000 and an icon": beside(lambda: saved(blank("L"), "JPEG2000"), lambda: b"icns" + bytes(10**7)),
-    "a table with images of 60 MB": table,
 }

@@ -54,6 +54,12 @@ def test_pixels_of_one_color_are_that_color_without_edges() -> None:
     assert not edges.any()
 
 
+def test_pixels_of_black_have_the_direction_of_any_gray() -> None:
+    black, darkest, gray = (pixels.features(Image.new("RGB", (40, 30), (level,) * 3)) for level in (0, 1, 128))
+    np.testing.assert_array_equal(black, darkest)
+    np.testing.assert_allclose(black / np.linalg.norm(black), gray / np.linalg.norm(gray), atol=1e-6)
+
+
 def test_pixels_see_the_direction_of_stripes() -> None:
     stripes = (np.arange(128) // 8 % 2 * 255).astype(np.uint8)
     upright, flat = (
