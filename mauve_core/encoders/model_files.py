@@ -270,6 +270,10 @@ def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
     from safetensors import SafetensorError, safe_open
 
     require_plain_file(file, "model file")
+    with file.open("rb") as stream:
+        header = int.from_bytes(stream.read(8), "little")
+    if MOST_JSON_BYTES < header <= file.stat().st_size:
+        raise damaged(file, f"its header has {header:,} bytes", f"at most {MOST_JSON_BYTES:,}")
     try:
         with safe_open(file, framework="numpy") as opened:
             names = list(opened.keys())
