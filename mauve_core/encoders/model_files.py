@@ -323,6 +323,10 @@ def check_weights(file: Path) -> tuple[int, int]:
 def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the tensors in a safetensors file; ModelUnavailableError if its header is damaged."""
     require_plain_file(file, "model file")
+    with file.open("rb") as stream:
+        header = int.from_bytes(stream.read(8), "little")
+    if MOST_JSON_BYTES < header <= file.stat().st_size:
+        raise damaged(file, f"its header has {header:,} bytes", f"at most {MOST_JSON_BYTES:,}")
     with opened_tensors(file) as opened:
         names = list(opened.keys())
         shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in names[:MOST_TENSORS]}

@@ -13,6 +13,7 @@ Resizing and Surprising Subtleties in GAN Evaluation*, CVPR 2022).
 
 from __future__ import annotations
 
+import zipfile
 from collections import OrderedDict
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -25,6 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mauve_core.encoders.checkpoints import SIDE
+from mauve_core.encoders.model_files import check_weights
 
 WIDTH = 2048
 """Numbers of a feature: the averaged output of the last block."""
@@ -203,8 +205,13 @@ class InceptionV3(nn.Module):
 
 def load(path: Path) -> InceptionV3:
     """Return the network with the weights of torch-fidelity's file; RuntimeError for other weights."""
+    if zipfile.is_zipfile(path):  # the format since 2020, which a file of these weights need not have
+        check_weights(path)
     weights: OrderedDict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
     network = InceptionV3()
+    own = {name for name, value in network.state_dict().items() if value.is_floating_point()}
+    if not all(weights[name].is_floating_point() for name in own & weights.keys()):
+        raise RuntimeError("numbers would be rounded")
     network.load_state_dict({name: value for name, value in weights.items() if not name.startswith("fc.")})
     return network.eval()
 
