@@ -13,7 +13,7 @@ FIELD_LIMIT = 1000
 """Maximum number of fields in a file; more suggests misplaced data."""
 
 # Values that a list or an object within a row counts as: an object with one entry takes 200 bytes.
-CONTAINER = 4
+CONTAINER = 5
 
 Row = tuple[int, dict[str, Any]]
 """Number of the line (or row, or file) from 1, and the values by field."""
