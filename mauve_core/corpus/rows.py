@@ -50,8 +50,7 @@ class Rows:
         inner = list(values)
         while inner:  # nested values count too: an empty list takes 2 bytes in a file and 50 in memory
             self._cells += len(inner)
-            if self._cells > self._most_cells:
-                raise limits.too_many_cells(self._path, self._most_cells)
+            self._check_cells()
             deeper: list[Any] = []
             for value in inner:
                 if isinstance(value, str):
@@ -61,6 +60,11 @@ class Rows:
                     self._cells += CONTAINER - 1
                     deeper += value if isinstance(value, list) else value.values()
             inner = deeper
+        self._check_cells()
+
+    def _check_cells(self) -> None:
+        if self._cells > self._most_cells:
+            raise limits.too_many_cells(self._path, self._most_cells)
 
 
 def check_field_count(names: Sized, path: Path) -> None:
