@@ -37,7 +37,7 @@ from mauve_core.encoders.servers import client
 from mauve_core.encoders.tokenizing import read_texts
 from mauve_core.encoders.weight_types import read_pickle, whole_number_tensors
 from mauve_core.molecules import kind as molecules
-from mauve_core.numerics.feature_space.projection import map_of
+from mauve_core.numerics.feature_space.projection import project
 from mauve_core.reporting.trackers import mlflow_writer, wandb_writer
 from tests.tiny_models import make_gpt2
 
@@ -154,7 +154,7 @@ CALLS = {
     "settings": Call("tomllib.loads", lambda f: read_toml(settings(f)), "a.toml"),
     "the map": Call(
         "mauve_core.numerics.feature_space.projection.reducer_of",
-        lambda f: map_of(np.eye(40, dtype=np.float32), seed=1),
+        lambda f: project(np.eye(40), seed=1),
         "UMAP",
     ),
     "a server": Call("httpx2.AsyncClient.stream", served, "http://127.0.0.1:9/v1"),

@@ -13,7 +13,7 @@ FIELD_LIMIT = 1000
 """Maximum number of fields in a file; more suggests misplaced data."""
 
 # Values that a list or an object within a row counts as: an object with one entry takes 200 bytes.
-CONTAINER = 4
+CONTAINER = 5
 
 Row = tuple[int, dict[str, Any]]
 """Number of the line (or row, or file) from 1, and the values by field."""
@@ -50,8 +50,7 @@ class Rows:
         inner = list(values)
         while inner:  # nested values count too: an empty list takes 2 bytes in a file and 50 in memory
             self._cells += len(inner)
-            if self._cells > self._most_cells:
-                raise limits.too_many_cells(self._path, self._most_cells)
+            self._check_cells()
             deeper: list[Any] = []
             for value in inner:
                 if isinstance(value, str):
@@ -61,6 +60,11 @@ class Rows:
                     self._cells += CONTAINER - 1
                     deeper += value if isinstance(value, list) else value.values()
             inner = deeper
+        self._check_cells()
+
+    def _check_cells(self) -> None:
+        if self._cells > self._most_cells:
+            raise limits.too_many_cells(self._path, self._most_cells)
 
 
 def check_field_count(names: Sized, path: Path) -> None:

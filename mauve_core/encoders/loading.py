@@ -78,7 +78,10 @@ def load_config(folder: Path, name: str) -> Any:
         raise damaged(folder / CONFIG, f"transformers does not know model_type {values['model_type']!r}")
     with third_party(f"The configuration of the model {name} ({folder / CONFIG})", name, folder):
         config = AutoConfig.from_pretrained(str(folder), **SAFE)
-        sizes = {size: getattr(config.get_text_config(), size, None) for size in SIZES}
+        text = config.get_text_config()
+    if not hasattr(text, "to_dict"):  # settings that no class of transformers has made its own
+        raise damaged(folder / CONFIG, f"a model of type {values['model_type']} has no text_config")
+    sizes = {size: getattr(text, size, None) for size in SIZES}
     for size, value in sizes.items():
         if isinstance(value, int) and value < 1:
             raise damaged(folder / CONFIG, f"{size} = {value}", "whole numbers of at least 1")

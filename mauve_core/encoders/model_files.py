@@ -52,9 +52,8 @@ CONFIGURATIONS = ("config.json", "*_config.json")
 # What transformers itself implements, by a part of the names of the settings: attn_implementation, at any depth, with
 # an underscore before it or _internal after it.
 IMPLEMENTATIONS = {
-    "attn_implementation": frozenset(
-        ("eager", "sdpa", "flex_attention", "flash_attention_2", "flash_attention_3", "flash_attention_4")
-    ),
+    # Not those of flash_attn: where it is missing, transformers fetches code of the hub in its place.
+    "attn_implementation": frozenset(("eager", "sdpa", "flex_attention")),
     "experts_implementation": frozenset(("eager", "batched_mm", "grouped_mm")),
 }
 

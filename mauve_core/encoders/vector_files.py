@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import require_plain_file
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.streams import RATIO_FROM, refusals
+from mauve_core.corpus.streams import CHUNK, refusals
 
 STAGE = "Reading word vectors"
 """Stage name for progress; counts bytes of the file on disk."""
@@ -107,7 +107,7 @@ def read_vectors(path: Path, ids: Mapping[bytes, int], progress: Progress = sile
                 progress(STAGE, min(raw.tell(), size), size)
             reading.take(line)
             taken += len(line)
-            if reading.lines > MOST_LINES or taken > max(RATIO_FROM, MOST_RATIO * size):
+            if reading.lines > MOST_LINES or taken > max(CHUNK, MOST_RATIO * size):
                 raise InputError(
                     f"{path} holds or unpacks to more than word vectors do",
                     allowed=f"at most {MOST_LINES:,} lines, and {MOST_RATIO} times the bytes of the file",

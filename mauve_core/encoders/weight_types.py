@@ -20,7 +20,9 @@ def whole_number_tensors(file: Path) -> set[str]:
     """
     if file.suffix != ".safetensors":
         tensors = read_pickle(file, "meta")
-        _refuse_complex(file, {name for name, tensor in tensors.items() if "complex" in str(getattr(tensor, "dtype", ""))})
+        _refuse_complex(
+            file, {name for name, tensor in tensors.items() if "complex" in str(getattr(tensor, "dtype", ""))}
+        )
         return {name for name, tensor in tensors.items() if not _is_floating(tensor)}
     with opened_tensors(file) as opened:
         kinds = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118

@@ -17,6 +17,7 @@ from mauve_core.base import json_values
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus import limits
 from mauve_core.corpus.reading import read_table
+from mauve_core.corpus.rows import CONTAINER
 from mauve_core.corpus.streams import lines_of
 from mauve_core.encoders.model_files import read_json
 from mauve_core.jobs import state
@@ -199,16 +200,19 @@ def test_a_cell_that_never_ends(suffix: str, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n' * 20), ("a.csv", "text,a,b,c,d,e\n" + "a,,,,,\n" * 20)],
+    ("name", "content", "a_row"),
+    [
+        ("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n', 2 + 4 * CONTAINER),
+        ("a.csv", "a,,,,,\n", 6),
+    ],
 )
 def test_values_are_counted_those_in_lists_too(
-    name: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, content: str, a_row: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / name).write_text(content)
-    monkeypatch.setenv(limits.CELLS_VARIABLE, "120")
+    (tmp_path / name).write_text("text,a,b,c,d,e\n" * (name == "a.csv") + content * 20)
+    monkeypatch.setenv(limits.CELLS_VARIABLE, str(20 * a_row))
     assert len(read_table(tmp_path / name).rows) == 20
-    monkeypatch.setenv(limits.CELLS_VARIABLE, "119")
+    monkeypatch.setenv(limits.CELLS_VARIABLE, str(20 * a_row - 1))
     assert limits.CELLS_VARIABLE in refusal(tmp_path / name)
 
 

@@ -146,7 +146,7 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "config of ten gigabytes": (lambda f: os.truncate(f / CONFIG, 10**10), "10,000,000,000 bytes"),
     "tokenizer of ten gigabytes": (lambda f: os.truncate(f / TOKENIZER, 10**10), "10,000,000,000 bytes"),
     **{
-        f"a kernel as {name}": (change(CONFIG, **{name: value}), "may name code of the hub. Allowed: eager")
+        f"a kernel as {name}": (change(CONFIG, **{name: value}), "may name code of the hub. Allowed: ")
         for name, value in {
             "attn_implementation": "owner/kernel",
             "_attn_implementation": "owner/kernel@main:run",
@@ -156,6 +156,10 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
             "experts_implementation": "owner/kernel",
         }.items()
     },
+    "a part that the type does not have": (
+        change(CONFIG, text_config={"vocab_size": 9}),
+        "config.json cannot be used: a model of type gpt2 has no text_config",
+    ),
     "a kernel for generation": (
         write("generation_config.json", '{"attn_implementation": "paged|owner/kernel"}'),
         "generation_config.json cannot be used: attn_implementation = 'paged|owner/kernel' may name code",

@@ -119,7 +119,7 @@ def test_code_beside_a_known_model_is_left_alone(
 def test_an_attention_that_transformers_has_may_be_named(hostile: Path, known: Any) -> None:
     expected = features(hostile).array
     change("config.json", _attn_implementation=known)(hostile)
-    change("config.json", text_config={"attn_implementation": "paged|eager"})(hostile)
+    change("config.json", parts={"attn_implementation": "paged|eager"})(hostile)
     assert relative_error(features(hostile).array, expected) < RELATIVE
 
 

@@ -29,6 +29,7 @@ from mauve_core.base.toml_files import read_toml
 from mauve_core.cli.standard_input import file_of
 from mauve_core.corpus import read_corpus
 from mauve_core.corpus.packing import ZSTANDARD
+from mauve_core.corpus.streams import lines_of
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.servers.client import Server
 from mauve_core.encoders.vector_files import read_vectors
@@ -240,12 +241,10 @@ TEXTS = {
     "a quote that does not end": packed("q.tsv.gz", b"\n" * (1 << 20), 200, b'text\n"'),
     "8 GB of zeros": sparse("a.txt", b"text\n", 8 * GB),
     "8 GB of zeros called Parquet": sparse("a.parquet", b"PAR1", 8 * GB),
-    "30 million molecules, gzipped": packed("a.smi.gz", b"C\n" * (1 << 20), 30),
-    "30 million molecules, in Zstandard": members("a.smi.zst", zstandard, b"C\n", 1),
     "an object of 22 million lists": repeated("a.json", b'{"a":[', LISTS, 21, b"[]]}"),
     "a record of five million lists": repeated("a.json", b'[{"text":"a","b":[', LISTS, 5, b"[]]}]"),
     "a line of five million lists": repeated("a.jsonl", b'{"text":"a","b":[', LISTS, 5, b"[]]}\n"),
-    "lines of a million lists, gzipped": packed("a.jsonl.gz", b'{"text":"a","b":[' + LISTS + b"[]]}\n", 60),
+    "lines of 400,000 lists, gzipped": packed("a.jsonl.gz", b'{"text":"a","b":[' + b"[]," * 400_000 + b"[]]}\n", 60),
 }
 FEATURES = {
     "an array of 2^60 rows": bytes_("a.npy", array((HUGE, 8))),
@@ -281,6 +280,7 @@ MODELS = {
         )
     ),
     "a configuration a million brackets deep": model(config__json=b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}"),
+    "a configuration of ten million lists": model(config__json=lambda: b'{"a":[' + LISTS * 10 + b"[]]}"),
     "a tokenizer a million brackets deep": model(tokenizer__json=b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}"),
     "a tokenizer of a gigabyte": lambda folder: _sparse_in(samples.model(folder), "tokenizer.json"),
     "a configuration of a gigabyte": lambda folder: _sparse_in(samples.model(folder), "config.json"),
@@ -310,12 +310,18 @@ ARCHIVES = {
         ).encode(),
     ),
 }
+MOLECULES = {
+    "50 million, gzipped": packed("a.smi.gz", b"C\n" * (1 << 20), 50),
+    "50 million, in Zstandard": members("a.smi.zst", zstandard, b"C\n", 1),
+}
 SETTINGS = {
     "a key of 20,000 parts": repeated("a.toml", b"a", b".a", 20_000, b" = 1\n"),
     "60 lines of keys of 500 parts": repeated("a.toml", b"", b"a" + b".a" * 499 + b".b = 1\n", 60),
 }
 STATES = {"20 million lists": repeated("state.json", b'{"a":[', LISTS, 20, b"[]]}")}
-ANSWERS = {"22 million lists": repeated("a.json", b"[", LISTS, 21, b"[]]")}
+ANSWERS = {
+    "22 million lists": repeated("a.json", b"[", LISTS, 21, b"[]]"),
+}
 PIPES = {"yes": bytes_("a", b"yes"), "zeros": bytes_("a", b"cat /dev/zero")}
 PATTERNS = {
     "the whole disk": bytes_("a", b"/**/**/none.jsonl"),
@@ -350,6 +356,7 @@ def _bombs() -> dict[str, Bomb]:
         "model": (MODELS, reading.encoded),
         "GGUF": (GGUFS, check_header),
         "archive": (ARCHIVES, reading.imported),
+        "molecules": (MOLECULES, lines_of),
         "settings": (SETTINGS, read_toml),
         "state of a job": (STATES, state.read_json),
         "answer of a server": (ANSWERS, lambda path: Server("http://127.0.0.1:9/v1")._parsed(path.read_bytes())),

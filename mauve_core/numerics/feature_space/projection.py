@@ -137,6 +137,8 @@ def project(
     ------
     InputError
         There are no rows, values are not finite, or the seed is not a whole number.
+    MauveLensError
+        UMAP fails.
     """
     rows = _checks.features(x, least_rows=1)
     seed = _checks.whole("The seed", seed, low=0)
