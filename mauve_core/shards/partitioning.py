@@ -115,13 +115,13 @@ def _iterate(work: Work, name: str, passes: Passes) -> clustering.State:
         )
         clustering.write_state(work, name, state)
     while True:
+        clustering.forget_sums(work, name, state.iteration - 1)  # also those that a killed command left
         active = [int(seed) for seed in np.flatnonzero(~state.finished)]
         if not active or state.iteration == score.max_iterations:
             return state
         passes.run("sum", _sum_tasks(work, name, state.iteration, active))
         state = _next(state, active, clustering.read_sums(work, name, state.iteration))
         clustering.write_state(work, name, state)
-        clustering.forget_sums(work, name, state.iteration - 1)
 
 
 def _next(state: clustering.State, active: Sequence[int], total: clustering.Sums) -> clustering.State:

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -128,7 +129,7 @@ RECORDS = {
     "types": '{"files": 3, "found": [], "sha256": {}}',
     "no digest": '{"files": {}, "found": {"n": 3}}',
 }
-DAMAGE |= {name: lambda path, content=content: path.write_text(content) for name, content in RECORDS.items()}  # type: ignore[misc]
+DAMAGE.update((name, partial(Path.write_text, data=content)) for name, content in RECORDS.items())
 
 
 @pytest.mark.parametrize(
@@ -231,9 +232,9 @@ def change(*parts: str | int) -> Step:
     return lambda work: changed(work.path("partitions", 1, *parts))
 
 
-def exchange(*parts: tuple[str | int, ...]) -> Step:
+def exchange(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> Step:
     """The arrays of two shards, without their records."""
-    return lambda work: exchanged(*(work.path("partitions", 1, *each) for each in parts), ".npy", ".npz")  # type: ignore[misc]
+    return lambda work: exchanged(work.path("partitions", 1, *one), work.path("partitions", 1, *other), ".npy", ".npz")
 
 
 FOUND: dict[str, tuple[Step, Step, int]] = {
