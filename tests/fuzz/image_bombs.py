@@ -76,7 +76,7 @@ def exif() -> bytes:
 def moving(form: str) -> bytes:
     """Three frames, each of the whole canvas."""
     frames = [Image.new("RGB", (4000, 4000), color) for color in ("red", "green", "blue")]
-    return saved(frames[0], form, save_all=True, append_images=frames[1:], lossless=True, method=0)
+    return saved(frames[0], form, save_all=True, append_images=frames[1:], lossless=True, method=0, **CODED)
 
 
 def beside(*bombs: Callable[[], bytes]) -> Callable[[Path], Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import shutil
 import struct
 import threading
 from collections.abc import Callable
@@ -17,6 +17,7 @@ from PIL import Image
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import parquet, read_corpus
 from mauve_core.images import columns, decoding
+from mauve_core.images import files as images_files
 from mauve_core.images.decoding import HALVED, ImageRefusedError, decoded
 from mauve_core.images.memory import Room
 from mauve_core.images.reading import read_images
@@ -193,12 +194,13 @@ def table(path: Path, cells: list[bytes], **options: object) -> Path:
 
 
 def test_few_bytes_of_a_table_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "KEPT_BYTES", 2000)
     cells = [saved(photo(size=(20 + number, 20)), "PNG") for number in range(9)]
+    most = len(cells[0]) + len(cells[1])
+    monkeypatch.setattr(columns, "KEPT_BYTES", most)
     found = columns.ParquetColumns(table(tmp_path / "a.parquet", cells))
     for row in (0, 1, 2, 8, 3, 0, 8):
         assert found.data("image", row) == cells[row]
-        assert len(found._kept) == 1 or sum(len(cell or b"") for cell in found._kept) <= 2000
+        assert len(found._kept) == 1 or sum(len(cell or b"") for cell in found._kept) <= most
 
 
 def test_a_page_that_is_too_long_is_named_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -209,12 +211,19 @@ def test_a_page_that_is_too_long_is_named_with_the_way_out(tmp_path: Path, monke
     assert len(read_corpus(table(tmp_path / "b.parquet", cells, row_group_size=2))) == 9
 
 
-def test_bytes_of_files_are_reserved_before_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.BytesIO()
-    photo().save(stream, "PNG")
-    (tmp_path / "good.png").write_bytes(stream.getvalue())
-    (tmp_path / "long.png").write_bytes(stream.getvalue() + bytes(10**6))
-    monkeypatch.setattr(decoding.FILES, "total", 10**5)
-    found = read_images(tmp_path)
+@pytest.mark.parametrize("packed", [False, True])
+def test_bytes_of_files_are_reserved(packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    photo().save(folder / "good.png")
+    size = (folder / "good.png").stat().st_size
+    (folder / "long.png").write_bytes((folder / "good.png").read_bytes() + bytes(10**6))
+    where = shutil.make_archive(str(tmp_path / "packed"), "zip", folder) if packed else folder
+    files = Room(10**5)
+    for place in (decoding, images_files):
+        monkeypatch.setattr(place, "FILES", files)
+    with images_files.images_at(Path(where)).content("good.png") as data:
+        assert (len(data), files._free) == (size, files.total - size)
+    found = read_images(where)
     assert [image.name for image in found.images] == ["good.png"]
     assert "long.png has" in found.notes[0]
