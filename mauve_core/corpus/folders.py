@@ -61,7 +61,7 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
                         samples = sorted([*samples, spelled_out(name)])[:NAMED]
                 else:
                     if entry.is_symlink():
-                        _require_inside(folder, Path(entry))
+                        require_inside(folder, Path(entry))
                     wanted.append(name)
                     size += entry.stat().st_size
                     if len(wanted) > most:
@@ -78,7 +78,8 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
     return sorted(map(Path, wanted)), others
 
 
-def _require_inside(folder: Path, link: Path) -> None:
+def require_inside(folder: Path, link: Path) -> None:
+    """Refuse a link to a file outside the folder; InputError names it."""
     if not link.resolve().is_relative_to(folder.resolve()):
         raise InputError(
             f"{link} is a link to a file outside its folder",
