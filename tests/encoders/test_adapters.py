@@ -265,7 +265,6 @@ def test_a_pickle_is_not_read(adapter: Path) -> None:
         ({"alpha_pattern": {"c_attn": True}}, "it has the scale True"),
         ({"alpha_pattern": [1]}, "alpha_pattern is"),
         ({"alpha_pattern": {"((": 1}}, "The pattern cannot be used"),
-        ({"alpha_pattern": {"((.|.)+)+!": 1}}, "takes too long to match"),
         ({"alpha_pattern": {f"a{i}": 1 for i in range(200_000)}}, "takes too long to match"),
     ],
     ids=str,
@@ -305,12 +304,16 @@ def test_a_rank_takes_no_memory_that_the_file_does_not_hold(adapter: Path) -> No
         {name.format("A"): torch.zeros(10**9, 0), name.format("B"): torch.zeros(0, 10**9)}, adapter / ADAPTER_WEIGHTS
     )
     change_settings(adapter, r=10**9)
-    refused(adapter, r"does not fit its base model: \S+ has the shape \(1000000000, 0\)")
+    refused(adapter, r"does not fit its base model: \S+ has the shape \(.*1000000000")
 
 
 def test_a_header_beyond_any_models_is_not_read(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_files, "MOST_JSON_BYTES", 1000)
-    refused(adapter, r"adapter_model\.safetensors cannot be used: its header has [\d,]+ bytes\. Allowed: at most 1,000")
+    tensors = load_file(adapter / ADAPTER_WEIGHTS)
+    save_file(tensors, adapter / ADAPTER_WEIGHTS, {"more": "x" * 10_000})
+    monkeypatch.setattr(model_files, "MOST_JSON_BYTES", 10_000)
+    refused(
+        adapter, r"adapter_model\.safetensors cannot be used: its header has [\d,]+ bytes\. Allowed: at most 10,000"
+    )
 
 
 def in_cache(folder: Path, cache: Path, name: str, commit: str = "c" * 40) -> None:

@@ -7,6 +7,7 @@ together. What W&B would collect by itself (the machine, packages, the program's
 
 from __future__ import annotations
 
+import hashlib
 import os
 import warnings
 from collections.abc import Mapping
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 _ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false", "WANDB_DISABLE_WEAVE": "true"}
 """Unless the user's environment says otherwise, no report of a fault goes to W&B, and a program that uses mcp or openai
 is neither traced nor told to install Weave."""
+
+# Most characters of an artifact's name.
+_MOST_OF_ARTIFACT = 128
 
 _MODES = ("online", "offline")
 _SETTINGS: dict[str, Any] = {
@@ -95,8 +99,18 @@ def _log(wandb: Any, begun: Any, run: Tracked, values: Mapping[str, Any], artifa
 
 def _values(wandb: Any, run: Tracked) -> dict[str, Any]:
     """Metrics, tables and figures: one step of the run's history, whose values the summary keeps."""
-    tables = {f"tables/{name}": _table(wandb, name, table, wandb.Table.MAX_ROWS) for name, table in run.tables.items()}
+    tables = {
+        f"tables/{_fitting(run, name)}": _table(wandb, name, table, wandb.Table.MAX_ROWS)
+        for name, table in run.tables.items()
+    }
     return {**run.metrics, **tables, **{f"figures/{name}": wandb.Plotly(each) for name, each in run.figures.items()}}
+
+
+def _fitting(run: Tracked, name: str) -> str:
+    """Return a table's name, cut if it is too long for the artifact that W&B makes of it: ``run-ID-tablesNAME``."""
+    most = _MOST_OF_ARTIFACT - len(f"run-{run.key}-tables/")
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return name if len(name) <= most else f"{name[: most - len(digest) - 1]}-{digest}"
 
 
 def _texts(wandb: Any, run: Tracked) -> Any:
