@@ -176,8 +176,18 @@ def test_a_table_that_wandb_would_cut_is_refused(run: Run, here: Path, monkeypat
 
 
 @pytest.mark.slow
+def test_a_folder_that_cannot_be_made_is_not_replaced_by_another(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "file").touch()
+    monkeypatch.setenv("WANDB_DIR", str(here / "file"))
+    with pytest.raises(InputError, match="could not be logged to W&B: .*File exists"):
+        run.log("wandb")
+
+
+@pytest.mark.slow
 def test_a_table_of_a_long_name_is_logged_under_a_shorter_one(run: Run, here: Path) -> None:
-    """W&B makes of each table an artifact, whose name may have 128 characters, and would end the run at a longer one."""
+    """W&B makes an artifact of each table, whose name may have 128 characters, and would fail at a longer one."""
     known = tracked(run)
     names = [f"clusters_{'n' * 99}{last}" for last in "ab"]
     long = dataclasses.replace(known, tables=dict.fromkeys(names, known.tables["scores"]))

@@ -22,12 +22,12 @@ from mauve_core.reporting.trackers.record import Tracked
 if TYPE_CHECKING:
     import pandas as pd
 
-_ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false", "WANDB_DISABLE_WEAVE": "true"}
-"""Unless the user's environment says otherwise, no report of a fault goes to W&B, and a program that uses mcp or openai
-is neither traced nor told to install Weave."""
+_ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false", "WANDB_DISABLE_WEAVE": "true", "WANDB_INIT_TIMEOUT": "20"}
+"""Unless the user's environment says otherwise, no report of a fault goes to W&B, a program that uses mcp or openai is
+neither traced nor told to install Weave, and a server that does not answer is given up after seconds."""
 
-# Most characters of an artifact's name.
-_MOST_OF_ARTIFACT = 128
+# Most characters of an artifact's name, 128, without the digest of seven that W&B adds for the slash.
+_MOST_OF_ARTIFACT = 121
 
 _MODES = ("online", "offline")
 _SETTINGS: dict[str, Any] = {
@@ -64,14 +64,16 @@ def log(run: Tracked, project: str | None) -> Logged:
 
 
 def _begin(wandb: Any, run: Tracked, project: str) -> Any:
+    folder = Path(os.environ.get("WANDB_DIR") or Path.cwd())
     try:
+        folder.mkdir(parents=True, exist_ok=True)  # W&B itself would write to /tmp, which others read
         return wandb.init(
             project=project,
             id=run.key,
             name=run.name,
             config=dict(run.settings),
             mode=os.environ.get("WANDB_MODE"),  # W&B itself reads its environment only once in a process
-            dir=os.environ.get("WANDB_DIR") or str(Path.cwd()),
+            dir=str(folder),
             resume="allow",
             reinit="create_new",
             settings=wandb.Settings(**_SETTINGS),
