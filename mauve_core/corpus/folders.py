@@ -65,12 +65,8 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
                     if SAMPLES.fullmatch(entry.name):
                         samples = sorted([*samples, spelled_out(name)])[:NAMED]
                 else:
-                    if entry.is_symlink() and leads_outside(folder, Path(entry)):
-                        raise InputError(
-                            f"{entry.path} is a link to a file outside its folder",
-                            allowed="files in the folder, and links to them",
-                            todo=f"{COPY_IT}, or name the files by a pattern",
-                        )
+                    if entry.is_symlink():
+                        require_inside(folder, Path(entry))
                     wanted.append(name)
                     size += entry.stat().st_size
                     if size > most_bytes:
@@ -83,6 +79,16 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
             todo=_way_out(folder, samples),
         )
     return sorted(map(Path, wanted)), others
+
+
+def require_inside(folder: Path, link: Path) -> None:
+    """Refuse a link to a file outside the folder; InputError names it."""
+    if leads_outside(folder, link):
+        raise InputError(
+            f"{link} is a link to a file outside its folder",
+            allowed="files in the folder, and links to them",
+            todo=f"{COPY_IT}, or name the files by a pattern",
+        )
 
 
 def leads_outside(folder: Path, file: Path) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +20,18 @@ def whole_number_tensors(file: Path) -> set[str]:
     """
     if file.suffix != ".safetensors":
         tensors = read_pickle(file, "meta")
-        _refuse_complex(
-            file, {name for name, tensor in tensors.items() if "complex" in str(getattr(tensor, "dtype", ""))}
-        )
+        kinds = {name: str(getattr(tensor, "dtype", "")) for name, tensor in tensors.items()}
+        _refuse_complex(file, (name for name, kind in kinds.items() if "complex" in kind))
         return {name for name, tensor in tensors.items() if not _is_floating(tensor)}
     with opened_tensors(file) as opened:
         kinds = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118
-    _refuse_complex(file, {name for name, kind in kinds.items() if kind.startswith("C")})
+    _refuse_complex(file, (name for name, kind in kinds.items() if kind.startswith("C")))
     return {name for name, kind in kinds.items() if kind == "BOOL" or kind[0] in "IU"}
 
 
-def _refuse_complex(file: Path, names: Collection[str]) -> None:
-    if names:
-        raise damaged(file, f"{min(names)} holds complex numbers", "weights in floating point")
+def _refuse_complex(file: Path, names: Iterable[str]) -> None:
+    for name in names:
+        raise damaged(file, f"{name} holds complex numbers", "weights in floating point")
 
 
 def read_pickle(file: Path, device: str) -> dict[str, Any]:

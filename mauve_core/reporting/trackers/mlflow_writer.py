@@ -26,6 +26,7 @@ WAY_OUT = "Start or name a server, or write to a database: MLFLOW_TRACKING_URI=s
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 """No statistics of use go to MLflow's makers, a server that does not answer is given up after seconds, not minutes, and
