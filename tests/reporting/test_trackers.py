@@ -181,7 +181,7 @@ def test_a_folder_that_cannot_be_made_is_not_replaced_by_another(
 ) -> None:
     (here / "file").touch()
     monkeypatch.setenv("WANDB_DIR", str(here / "file"))
-    with pytest.raises(InputError, match="could not be logged to W&B: .*File exists"):
+    with pytest.raises(InputError, match=r"could not be logged to W&B: .*File exists"):
         run.log("wandb")
 
 
