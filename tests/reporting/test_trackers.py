@@ -18,6 +18,7 @@ from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.reporting.trackers import wandb_writer
+from mauve_core.reporting.trackers.logged import Logged
 from mauve_core.reporting.trackers.mlflow_writer import TAG, without_password
 from mauve_core.reporting.trackers.record import candidate_keys, tracked
 from mauve_core.scoring.compare import compare
@@ -311,6 +312,11 @@ def test_a_server_of_mlflow_that_does_not_answer_is_wrong_input(
     assert "The run could not be logged to MLflow: " in said
     assert "MLFLOW_TRACKING_URI=sqlite:///mlflow.db" in said
     assert "hidden" not in said
+
+
+def test_a_servers_words_are_one_line_without_controls() -> None:
+    said = str(Logged("MLflow", "a\x1b[31m\nb", "1", "http://host", again=False))
+    assert said == r"Logged to MLflow (project a\x1b[31m\nb, run 1): http://host"
 
 
 def test_passwords_are_not_shown() -> None:
