@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 FAST := not slow and not browser and not trial
 
-.PHONY: app test trials versions fuzz soak check quick golden mutants docs format demo clean setup setup-dev browser latex slurm
+.PHONY: app test trials versions fuzz bombs soak check quick golden mutants docs format demo clean setup setup-dev browser latex slurm
 
 app: setup
 	$(BIN)/mauve-lens app --port $(PORT)
@@ -41,6 +41,10 @@ versions: setup-dev
 MINUTES := 60
 fuzz: setup-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+# Hostile inputs, each read in a fresh process: peak memory and seconds.
+bombs: setup-dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.bombs --out benchmarks/results/bombs.md
 
 # Ten browsers and fifty jobs for so long: whether memory, files, threads, disk or waits go on rising.
 SOAK_HOME := .cache/soak

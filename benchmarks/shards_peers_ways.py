@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from shards_peers_fit import Asked, Fit, Found, Way
 
 from mauve_core.base.config import HUMAN, ScoreConfig
-from mauve_core.base.files import write_array
 from mauve_core.numerics.kmeans.clustering import START_ROWS, kmeans
 from mauve_core.numerics.kmeans.lloyd import Lloyd
 from mauve_core.numerics.kmeans.nearest import Rows
@@ -42,7 +41,7 @@ def _sharded(asked: Asked, fit: Fit, plan: Plan, start: NDArray[np.float64] | No
     shutil.rmtree(folder, ignore_errors=True)
     work, engine = Work.begin(folder, plan), LocalEngine(WORKERS)
     if start is not None:
-        write_array(start_path(work, "model", 0), start)
+        work.finish(start_path(work, "model", 0), arrays={"centers": start})
 
     def watch(name: str, done: int, _: int) -> None:
         if (name, done) == ("project", 0):

@@ -52,7 +52,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **kwargs)
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:  # noqa: ARG002
-        sys.stdout.write(f"{parser.prog} {importlib.metadata.version('mauve-lens')}\n")
+        parser._print_message(f"{parser.prog} {importlib.metadata.version('mauve-lens')}\n", sys.stdout)
         parser.exit()
 
 
@@ -63,6 +63,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         args = build_parser(load=False).parse_args(_asking_for_help(arguments))
         with asking_for_packages():
             code: int = args.run(args)
+        sys.stdout.flush()
     except InputError as error:
         return _fail(str(error), WRONG_INPUT)
     except MauveLensError as error:
@@ -70,7 +71,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         return _fail("Stopped. Finished work is kept; run the same command again to resume.", INTERRUPTED)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at exit
+        _discard_output()
         return FAILED
     except Exception as error:  # noqa: BLE001 (the outermost boundary: a defect becomes one line and exit code 1)
         from mauve_core.base import faults  # imports numpy, as the next does
@@ -79,10 +80,22 @@ def _run(arguments: Sequence[str] | None) -> int:
         if memory.ran_out(error):
             told = MauveLensError("Out of memory", received=str(error), todo="Use fewer texts or a smaller model")
             return _fail(str(told), FAILED)
+        refused = faults.refused_by_system(error)
+        if refused is not None:
+            _discard_output()
+            return _fail(str(refused), FAILED)
         faults.remember(error, "command line")
         told = MauveLensError(f"Unexpected {type(error).__name__}: {own_words_of(error)}", todo=faults.REPORT)
         return _fail(str(told), FAILED)
     return code
+
+
+def _discard_output() -> None:
+    """Drop what a closed pipe or a full device does not take: Python complains of it when it flushes at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _asking_for_help(arguments: Sequence[str] | None) -> list[str]:

@@ -1,44 +1,24 @@
 """Uploads of items that are not texts, such as images: which kind a file holds, and what a page shows of it.
 
-Reading decodes every item, which may take minutes, so a file is read once, while the page shows how far it is; what is
-kept is a few pictures, and the digests that say whether its features are stored.
+Reading decodes every item, which may take minutes, so a file is read once, in a process of its own, while the page
+shows how far it is; what is kept is a few pictures, and the digests that say whether its features are stored.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from mauve_app import uploads
+from mauve_app import item_reading, uploads
 from mauve_app.caching.bounded import kept
-from mauve_app.looks import Look, Picture
+from mauve_app.item_reading import Items
 from mauve_app.waiting import Waiting
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress
-from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import Kind, kind_at, kind_of
-from mauve_core.corpus.media import SIDES, Media, Thumbnails
-
-# Pictures on a card, spread over the file.
-PICTURES = 5
-
-
-@dataclass(frozen=True, eq=False)
-class Items:
-    """A file that was read.
-
-    Attributes
-    ----------
-    look : Look
-    corpus : Corpus
-        Its items without their pictures and metadata.
-    """
-
-    look: Look
-    corpus: Corpus
+from mauve_core.jobs.aside import aside
 
 
 def kind_in(path: str, field: str | None = None) -> Kind:
@@ -48,13 +28,18 @@ def kind_in(path: str, field: str | None = None) -> Kind:
 
 @st.cache_resource(max_entries=1024, show_spinner=False)
 def _kind(path: str, field: str | None) -> str:
-    return kind_at(path, field).name
+    # The first cells of such a table may be hundreds of megabytes.
+    return aside(item_reading.kind_in, path, field) if _holds_bytes(path) else kind_at(path, field).name
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
 def columns_in(path: str) -> tuple[str, ...]:
     """The columns of an uploaded table that hold items of its kind."""
-    return kind_in(path).columns(Path(path))
+    return aside(item_reading.columns_in, path) if _holds_bytes(path) else kind_in(path).columns(Path(path))
+
+
+def _holds_bytes(path: str) -> bool:
+    return Path(path).suffix.lower() == ".parquet"
 
 
 def items(path: str, field: str | None) -> Items:
@@ -69,7 +54,7 @@ def items(path: str, field: str | None) -> Items:
     key, kind = (path, field), kind_in(path, field)
     found = _KNOWN.get(key)
     if found is None:
-        found = _WAITING.result(key, lambda progress: _read(kind, path, field, progress))
+        found = _WAITING.result(key, lambda progress: _read(kind.name, path, field, progress))
         _KNOWN[key] = found
     return uploads.or_raised(_items(path, field, found))
 
@@ -84,28 +69,8 @@ def _items(path: str, field: str | None, _found: Items | InputError) -> Items | 
     return _found
 
 
-def _read(kind: Kind, path: str, field: str | None, progress: Progress) -> Items | InputError:
+def _read(kind: str, path: str, field: str | None, progress: Progress) -> Items | InputError:
     try:
-        corpus = kind.read(path, name=None, fields={} if field is None else {"text_field": field}, progress=progress)
+        return aside(item_reading.read, kind, path, field, progress=progress)
     except InputError as error:
         return uploads.without_frames(error)
-    if corpus.media is None:
-        raise TypeError(f"{corpus.kind} has no pictures")
-    look = Look(
-        texts=len(corpus),
-        left_out=sum(exclusion.count for exclusion in corpus.exclusions),
-        scored=len(corpus),
-        prompted=False,
-        notes=tuple(corpus.notes),
-        doubt="",
-        first={},
-        kind=corpus.kind,
-        pictures=_pictures(corpus, corpus.media),
-    )
-    bare = replace(corpus, metadata=corpus.metadata[[]], media=Media(corpus.media.digests, Thumbnails()))
-    return Items(look, bare)
-
-
-def _pictures(corpus: Corpus, media: Media) -> tuple[Picture, ...]:
-    shown = range(0, len(corpus), max(1, -(-len(corpus) // PICTURES)))
-    return tuple(Picture(media.picture(i, SIDES[0]), f"{corpus.ids[i]}: {corpus.texts[i]}") for i in shown)

@@ -39,6 +39,8 @@ def reporting_errors(tool: Callable[_Arguments, _Answer]) -> Callable[_Arguments
         except MauveLensError as error:
             raise ToolError(_quoting(error)) from error
         except Exception as error:
+            if (refused := faults.refused_by_system(error)) is not None:
+                raise ToolError(_quoting(refused)) from error
             faults.remember(error, DURING)
             raise ToolError(f"Unexpected {type(error).__name__}. {faults.REPORT}.") from error
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import words_of
 from mauve_core.base.files import open_regular
+from mauve_core.base.zip_files import DAMAGES, open_zip
 
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 # NumPy kinds that a file may hold: numbers, Booleans, text.
@@ -63,8 +64,8 @@ def load_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
         return np.fromfile(stream, dtype=dtype, count=math.prod(shape)).reshape(shape, order=order)  # type: ignore[call-overload, no-any-return]
 
 
-def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays in a .npz file by name, as ``numpy.savez`` writes it.
+def load_arrays(path: Path, *names: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays in a .npz file by name, as ``numpy.savez`` writes it; if there are ``names``, only theirs.
 
     Raises
     ------
@@ -74,10 +75,12 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
         It is not a regular file or not an archive, is compressed, or holds something that :func:`load_array` refuses.
     """
     found = {}
-    with open_regular(path) as stream, _damage(), zipfile.ZipFile(stream) as archive:
+    with open_regular(path) as stream, _damage(), open_zip(stream) as archive:
         for info in archive.infolist():
             if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
                 raise ValueError(f"it holds {info.filename!r}, which is compressed or not an array")
+            if names and info.filename.removesuffix(".npy") not in names:
+                continue
             with archive.open(info) as member:
                 shape, by_columns, dtype = _header(member, min(info.file_size, info.compress_size))
                 values = np.frombuffer(bytearray(member.read()), dtype=dtype, count=math.prod(shape))
@@ -116,7 +119,9 @@ def _damage() -> Iterator[None]:
     """Turn whatever damaged headers and archives raise into a ValueError."""
     try:
         yield
+    except ValueError:
+        raise
     except (SyntaxError, tokenize.TokenError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
         raise ValueError(_NO_HEADER) from error
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
+    except (RuntimeError, *DAMAGES) as error:
         raise ValueError(f"it is not an array file: {words_of(error)}") from error

@@ -7,7 +7,8 @@ A message says what was wrong, what is allowed, what was received and what to do
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from mauve_core.base.formatting import printable
 
@@ -95,6 +96,29 @@ def words_of(error: BaseException) -> str:
 def own_words_of(error: BaseException) -> str:
     """What an error of a library says itself, cut to ``WORDS`` characters, for reports of faults."""
     return _one_line(str(error).rstrip(".: \n"), WORDS) or type(error).__name__
+
+
+@contextmanager
+def library_errors(ours: Callable[[BaseException], MauveLensError]) -> Iterator[None]:
+    """Turn whatever the library that is called within raises into the error that ``ours`` makes of it.
+
+    What a library raises is no part of its contract (RDKit raises RuntimeError, a panic in Rust is no ``Exception``),
+    so no call lists it. Errors of ours, a lack of memory and an interruption pass.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if not is_of_library(error):
+            raise
+        raise ours(error) from error
+
+
+def is_of_library(error: BaseException) -> bool:
+    """Whether a library failed, not this program, its memory or its user. A panic in Rust is no ``Exception``."""
+    if isinstance(error, Exception):
+        refused = type(error).__name__ == "OutOfMemoryError"  # torch's, by a device
+        return not (refused or isinstance(error, MauveLensError | MemoryError))
+    return type(error).__name__ == "PanicException"
 
 
 def _one_line(text: str, most: int) -> str:

@@ -6,7 +6,9 @@ files, lines and functions that it passed.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,12 +16,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.files import home, make_folder, read_stored, remove, write_atomically
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import home, make_folder, read_stored, remove, storage_error, write_atomically
 
 # The last so many faults are kept.
 REMEMBERED = 20
 
 REPORT = "This is a fault of MAUVE Lens: please report it with the file that mauve-lens debug writes"
+
+# What a disk or a device says that takes no more.
+_OF_OUTPUT = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _FOLDER = "faults"
 _FILE = "faults.json"
@@ -40,6 +46,20 @@ def remember(error: BaseException, during: str) -> None:
             remove(path)
         faults = json.dumps([*remembered(), fault][-REMEMBERED:], indent=1)
         write_atomically(path, lambda stream: stream.write(faults.encode()))
+
+
+def refused_by_system(error: BaseException) -> StorageError | None:
+    """Return what the operating system refuses, in words of ours; None for a fault of this program.
+
+    An error about a file names it; one without a name is about the output of this process.
+    """
+    if not isinstance(error, OSError):
+        return None
+    if isinstance(error.filename, str | bytes):
+        return storage_error(os.fsdecode(error.filename), error)
+    if error.errno not in _OF_OUTPUT:
+        return None
+    return StorageError(f"Cannot write the output: {error.strerror}", todo="Write it where there is room")
 
 
 def remembered() -> Sequence[dict[str, Any]]:

@@ -17,7 +17,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
@@ -63,6 +63,9 @@ PARTS = frozenset(
 )
 
 _OTHERS = 0o077
+
+# Errors of opening what is no file of ours, rather than of a disk that refuses. A socket has ENXIO.
+NO_FILE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)
 
 
 def home() -> Path:
@@ -146,6 +149,25 @@ def _close(path: str | Path) -> None:
         mode = stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116 (for speed)
         if mode & _OTHERS:
             os.chmod(path, mode & ~_OTHERS)  # noqa: PTH101
+
+
+def require_own_folder(folder: Path) -> None:
+    """Close an existing folder of the program, wherever it is, to other users.
+
+    Raises
+    ------
+    InputError
+        Another user owns it, who could change what is in it.
+    """
+    owner = folder.stat().st_uid
+    if owner != os.geteuid():
+        raise InputError(
+            f"The folder {folder} belongs to another user, who can change what is in it",
+            allowed="a folder of your own",
+            received=f"one of the user with number {owner}",
+            todo="Name another folder, or one that is not there yet",
+        )
+    _close(folder)
 
 
 @cache
@@ -288,23 +310,23 @@ def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+def write_atomically(path: Path, write: Callable[[IO[bytes]], object], *, private: bool = False) -> None:
     """Call ``write`` on a temporary file beside ``path``, then rename it into place.
 
-    Below the home folder, only the owner can read the file; elsewhere the umask decides.
+    Below the home folder, and if it is ``private``, only the owner can read the file; else the umask decides.
 
     Raises
     ------
     InputError
         ``path`` is a folder or a device, which a rename would replace for good where the system allows it, or no name
-        of a file. Below the home folder, where no person names files, a folder or a device is a StorageError.
+        of a file. If it is private, since no person names such files, a folder or a device is a StorageError.
     StorageError
         The disk is full or refuses; ``path`` is unchanged.
     """
     if "\0" in str(path):
         raise InputError(f"Cannot write {path}", allowed="a name without a NUL byte", todo="Give another path")
     with storage_errors(path):
-        private = is_private(path)
+        private = private or is_private(path)
         if path.exists() and not path.is_file():
             kind = StorageError if private else InputError
             raise kind(f"Cannot write {path}", allowed="a new file, or a regular one", todo="Give another path")
@@ -334,19 +356,34 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            wrong, todo = f"No space left while writing {path}", "Free some space and run the same command again"
-        elif error.errno == errno.ENAMETOOLONG:
-            raise StorageError(
-                f"The name of {path} is too long for the file system", todo="Give a shorter one"
-            ) from error
-        else:
-            wrong = f"Cannot read or write {path}: {error.strerror or error}"
-            todo = "Check the disk and the folder's permissions"
-        raise StorageError(wrong, todo=f"{todo}, or set {HOME_VARIABLE} to another folder") from error
+        raise storage_error(path, error) from error
 
 
-def digest_of_file(path: Path) -> str:
+def storage_error(path: object, error: OSError) -> StorageError:
+    """Return the StorageError that says what the operating system refuses about ``path``, and what to do."""
+    if error.errno == errno.ENAMETOOLONG:
+        return StorageError(f"The name of {path} is too long for the file system", todo="Give a shorter one")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        wrong, todo = f"No space left while writing {path}", "Free some space and run the same command again"
+    else:
+        wrong = f"Cannot read or write {path}: {error.strerror or error}"
+        todo = "Check the disk and the folder's permissions"
+    return StorageError(wrong, todo=f"{todo}, or set {HOME_VARIABLE} to another folder")
+
+
+def digest_of_file(path: Path, *, follow: bool = True) -> str:
     """Return the SHA-256 of a file's content in hexadecimal; raises as :func:`open_regular`."""
-    with open_regular(path) as stream:
+    with open_regular(path, follow=follow) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def require_digest(path: Path, digest: str | None, *, follow: bool = True) -> None:
+    """Raise ValueError unless a file has that SHA-256, and as :func:`open_regular`; unchanged files are read once."""
+    about = path.stat() if follow else path.lstat()
+    if _digest_at(path, (about.st_mtime_ns, about.st_ino, about.st_size), follow) != digest:
+        raise ValueError("it is not the file that was stored with its record")
+
+
+@lru_cache(maxsize=1 << 14)
+def _digest_at(path: Path, state: tuple[int, int, int], follow: bool) -> str:  # noqa: ARG001 (the state is part of the key)
+    return digest_of_file(path, follow=follow)

@@ -7,7 +7,7 @@ import re
 
 import regex
 
-from mauve_core.base.errors import InputError, own_words_of, words_of
+from mauve_core.base.errors import InputError, library_errors, own_words_of, words_of
 
 # Maximum number of characters of a pattern or a replacement.
 LONGEST = 1000
@@ -34,13 +34,11 @@ def compiled_pattern(pattern: str, flags: int = 0) -> regex.Pattern[str]:
             allowed=f"repeat counts with a product of at most {MOST_REPEATS}",
             received=pattern,
         )
-    try:
+    with library_errors(lambda error: unusable("pattern", pattern, error)):
         return regex.compile(pattern, flags)
-    except (regex.error, IndexError, OverflowError, RecursionError) as error:
-        raise unusable("pattern", pattern, error) from error
 
 
-def unusable(what: str, received: str, error: Exception) -> InputError:
+def unusable(what: str, received: str, error: BaseException) -> InputError:
     """The error that says why a pattern or a replacement cannot be used."""
     words = own_words_of(error) if isinstance(error, IndexError) else words_of(error)  # which group is unknown
     return InputError(f"The {what} cannot be used: {words}", allowed="a regular expression", received=received)

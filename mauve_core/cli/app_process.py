@@ -10,6 +10,7 @@ import tempfile
 import time
 import urllib.request
 from dataclasses import replace
+from http.client import HTTPException
 from types import TracebackType
 from typing import IO, Self
 from urllib.parse import urlencode
@@ -134,7 +135,7 @@ def _wait(app: RunningApp, health: str, log: IO[bytes]) -> None:
         try:
             with urllib.request.urlopen(health, timeout=PAUSE_S * 10):
                 return
-        except OSError as error:
+        except (OSError, HTTPException) as error:
             why = own_words_of(error)
         time.sleep(PAUSE_S)
     if app.is_running:

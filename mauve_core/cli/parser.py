@@ -59,6 +59,12 @@ class Parser(argparse.ArgumentParser):
                 raise InputError(f"{self.prog} has no option {option}", todo=todo)
         return super().parse_known_args(args, namespace)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Print as argparse does, which would say nothing of output that a full device refuses."""
+        out = file or sys.stderr
+        out.write(message)
+        out.flush()
+
     def error(self, message: str) -> NoReturn:
         raise InputError(message, todo=f"See: {self.prog} --help")
 

@@ -194,7 +194,7 @@ def announce(found: Estimate) -> None:
 
 def costs_sentences(found: Estimate) -> str:
     """Say how much there is to encode, how long that, an iteration and phrases take, and what the disk will hold."""
-    from mauve_core.shards.pace import amount
+    from mauve_core.shards.passes import amount
 
     parts = [f"{found.finished:,} of {found.shards:,} shards are encoded."] if found.finished else []
     what = _texts(found)
@@ -218,7 +218,7 @@ def costs_sentences(found: Estimate) -> str:
 
 def costs_table(found: Estimate) -> str:
     """The same as a table, with the 95 % interval of what was extrapolated."""
-    from mauve_core.shards.pace import amount
+    from mauve_core.shards.passes import amount
 
     rows = [("In all", "Estimate", "95% interval")]
     done = f", {found.finished:,} of them encoded" if found.finished else ""
@@ -247,7 +247,7 @@ def costs_table(found: Estimate) -> str:
 
 def _texts(found: Estimate) -> str:
     """Format "15,032 texts (±1%)"; or "At most 15,032 texts" where shards say their rows and samples leave out none."""
-    from mauve_core.shards.pace import amount
+    from mauve_core.shards.passes import amount
 
     texts = f"{amount(found.texts.value)} texts"
     return f"At most {texts}" if _none_left_out(found) else f"{texts}{_margin(found.texts)}"

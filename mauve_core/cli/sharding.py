@@ -138,11 +138,11 @@ def _run(args: argparse.Namespace) -> int:
     if args.json and not args.estimate:
         raise InputError("shard-run prints no JSON of its own", todo="Leave out --json, or give it with --estimate")
     plan = _plan(args)
+    from mauve_core.shards.checking import SameFields
     from mauve_core.shards.compare import encode_tasks
     from mauve_core.shards.engines import LocalEngine
-    from mauve_core.shards.pace import Pace
+    from mauve_core.shards.passes import Pace
     from mauve_core.shards.plan import Work
-    from mauve_core.shards.readings import Readings
     from mauve_core.shards.tasks import remaining
 
     work = Work.begin(args.work, plan)
@@ -150,12 +150,12 @@ def _run(args: argparse.Namespace) -> int:
     with _closing(LocalEngine(args.workers)) as engine:
         if estimated(args, work, engine, tasks):
             return 0
-        pace, readings = Pace(work), Readings(work)
+        pace, fields = Pace(work), SameFields(work)
         done = len(tasks) - len(remaining(tasks))
 
         def advance(task: Task, _: int) -> None:
             nonlocal done
-            readings.add(*task.args[:2])
+            fields.add(*task.args[:2])
             done += 1
             progress(pace.after(ENCODING, task), done, len(tasks))
 
@@ -177,6 +177,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     from mauve_core.experiments.clusters_over_shards import clusters_over_all
     from mauve_core.shards.compare import compare_shards, encode_tasks
     from mauve_core.shards.engines import engine_for
+    from mauve_core.shards.failures import remade
     from mauve_core.tasks.over_shards import store_sample, stored_before
 
     progress, run = titled(progress_of(args)), None
@@ -188,10 +189,13 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     with _closing(engine_for(args.engine, args.workers)) as engine:
         if estimated(args, work, engine, encode_tasks(work, args.device)):
             return 0
+
+        @remade
+        def scored() -> tuple[ShardedComparison, ClustersOverAll]:
+            return compare_shards(work, engine, device=args.device, progress=progress), clusters_over_all(work)
+
         with results_only():
-            found = compare_shards(work, engine, device=args.device, progress=progress)
-    with results_only():
-        clusters = clusters_over_all(work)
+            found, clusters = scored()
     try:
         if work.plan.encoder is not None:
             name, with_map = args.name or f"{HUMAN} vs {', '.join(work.plan.candidates)}", not args.no_map

@@ -9,13 +9,16 @@ from __future__ import annotations
 import csv
 import hashlib
 import re
+import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
+from typing import IO
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import write_atomically
+from mauve_core.base.files import make_folder, storage_errors, write_atomically
 from mauve_core.corpus import limits
-from mauve_core.corpus.streams import PACKED, first_bytes
+from mauve_core.corpus.streams import CHUNK, PACKED
 from mauve_core.corpus.table import DELIMITERS
 from mauve_core.jobs import leftovers
 
@@ -50,26 +53,45 @@ def file_of(name: str, *, quiet: bool = False) -> str:
         return name
     if sys.stdin.isatty():
         sys.stderr.write("Reading texts from the terminal; end them with Ctrl-D.\n")
-    data = first_bytes(sys.stdin.buffer, limits.unpacked_bytes())
-    if data is None:
-        raise InputError("Standard input is too long", allowed=f"at most {limits.unpacked_bytes():,} bytes")
+    uploads = leftovers.uploads_folder()
+    with storage_errors(uploads):
+        make_folder(uploads)
+        with tempfile.TemporaryFile(dir=uploads) as kept:
+            digest = _kept(sys.stdin.buffer, kept)
+            size = kept.tell()
+            kept.seek(0)
+            form = _form_of(kept.read(CHUNK), name)
+            kept.seek(0)
+            path = uploads / digest / f"standard-input.{form}"
+            if not leftovers.use_upload(path.parent) or not path.is_file() or path.stat().st_size != size:
+                write_atomically(path, lambda file: shutil.copyfileobj(kept, file))
+    if not quiet:
+        lines = ", one text per line" if form == "txt" else ""
+        sys.stderr.write(f"Standard input was read as .{form}{lines} ({size:,} bytes).\n")
+    return str(path)
+
+
+def _kept(stream: IO[bytes], file: IO[bytes]) -> str:
+    """Write all that comes to a file and return its digest; InputError once it is more than a file may hold."""
+    digest, size, ends = hashlib.sha256(), 0, 0
+    most, most_lines = limits.unpacked_bytes(), limits.rows() * limits.LINES_A_ROW
+    while part := stream.read(CHUNK):
+        size, ends = size + len(part), ends + part.count(b"\n")
+        if size > most or ends > most_lines:
+            allowed = f"at most {most:,} bytes and {most_lines:,} lines"
+            raise InputError("Standard input is too long", allowed=allowed)
+        digest.update(part)
+        file.write(part)
+    return digest.hexdigest()
+
+
+def _form_of(data: bytes, name: str) -> str:
+    """Return the format that the beginning of the content suggests; InputError if it is empty or compressed."""
     if not data.strip():
         raise InputError("Standard input is empty", todo=f"Pipe texts into the command, or name a file for {name}")
     packed = next((what for begins, what in PACKED.items() if data.startswith(begins) and begins[:2] != b"PK"), None)
     if packed is not None:
         raise InputError("Standard input is compressed", received=packed, todo="Unpack it: gunzip, bunzip2 or unzstd")
-    form = _form_of(data)
-    path = leftovers.uploads_folder() / hashlib.sha256(data).hexdigest() / f"standard-input.{form}"
-    if not leftovers.use_upload(path.parent) or not path.is_file() or path.stat().st_size != len(data):
-        write_atomically(path, lambda file: file.write(data))
-    if not quiet:
-        lines = ", one text per line" if form == "txt" else ""
-        sys.stderr.write(f"Standard input was read as .{form}{lines} ({len(data):,} bytes).\n")
-    return str(path)
-
-
-def _form_of(data: bytes) -> str:
-    """Return the format that the content suggests."""
     for begins, form in BEGINNINGS.items():
         if data.lstrip().startswith(begins):
             return form

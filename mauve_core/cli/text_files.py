@@ -6,10 +6,10 @@ Every command that reads texts takes them in this way.
 from __future__ import annotations
 
 import argparse
-import glob
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from mauve_core.base.config import HUMAN
@@ -19,7 +19,7 @@ from mauve_core.cli.standard_input import STANDARD_INPUT, file_of, files_of
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.data_sets import names_data_set
 from mauve_core.corpus.delimited import require_quoting
-from mauve_core.corpus.reading import WILD
+from mauve_core.corpus.reading import WILD, matches
 from mauve_core.corpus.text_files import TextFile, look_at
 from mauve_core.shards.places import is_url
 
@@ -156,7 +156,7 @@ def _is_there(file: str) -> bool:
     """Whether a file, a folder or a match of a pattern exists; data sets, URLs and standard input count as there."""
     if file == STANDARD_INPUT or names_data_set(file) or is_url(file) or os.path.exists(file):  # noqa: PTH110 (any name)
         return True
-    return WILD.search(file) is not None and any(True for _ in glob.iglob(file, recursive=True))  # noqa: PTH207
+    return WILD.search(file) is not None and any(True for _ in matches(Path(file)))
 
 
 def source_and_field(value: str, sources: Sequence[str]) -> tuple[str | None, str]:

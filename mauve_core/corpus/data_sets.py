@@ -2,29 +2,31 @@
 
 The package ``datasets`` fetches them from the hub, or takes them from its cache or from a folder: one that
 ``save_to_disk`` wrote, or one of data files. Images, sounds and videos are left out undecoded, so that reading texts
-runs no decoder.
+runs no decoder. A folder leads to no other files and to no server, and none of its files is unpacked.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.errors import InputError, library_errors, words_of
 from mauve_core.base.extras import require
 from mauve_core.corpus import limits
-from mauve_core.corpus.folders import SAVED_DATA_SETS
+from mauve_core.corpus.folders import SAVED_DATA_SETS, require_inside
 from mauve_core.corpus.metadata import plain
-from mauve_core.corpus.parquet import ROWS_AT_A_TIME, values_of
+from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, decoded_bytes, values_of
 from mauve_core.corpus.rows import Rows, check_field_count
 from mauve_core.corpus.table import Table
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from datasets import Dataset
 
 PREFIX = "hf:"
@@ -122,7 +124,7 @@ def table_of(data: Dataset, name: str, *, apart: Collection[str] = ()) -> Table:
     check_field_count(names, path)
     rows = Rows(path)
     with refusals(name):
-        for values in _values(data.select_columns(names), names) if names else ({} for _ in range(len(data))):
+        for values in _values(data.select_columns(names), names, path) if names else ({} for _ in range(len(data))):
             rows.add(len(rows.kept) + 1, values)
     if not rows.kept:
         raise InputError(f"{name} holds no rows", received=f"the columns {', '.join(names)}")
@@ -140,6 +142,8 @@ def _loaded(asked: DataSetName, name: str) -> dict[str, Dataset]:
         what = "is a file, which is read without hf:" if Path(asked.name).is_file() else "does not exist"
         raise InputError(f"{asked.name} {what}", allowed=FORM, received=repr(name))
     with refusals(name):
+        if folder is not None:
+            _check_files(folder)
         if folder is not None and any((folder / made).is_file() for made in SAVED_DATA_SETS):
             if asked.configuration is not None:
                 raise InputError(f"{name} is a saved folder, which has no configurations", allowed="hf:FOLDER[:split]")
@@ -149,6 +153,57 @@ def _loaded(asked: DataSetName, name: str) -> dict[str, Dataset]:
     if isinstance(data, Mapping):
         return {str(split): part for split, part in data.items()}
     return {str(data.split or "train"): data}
+
+
+def _check_files(folder: Path) -> None:
+    """Refuse a folder with a link or a name that leads elsewhere, or with a file that would be unpacked beyond limits.
+
+    Names are those in the settings that say which files make the data set: of a saved one, and of a copy from the hub.
+    """
+    import yaml  # type: ignore[import-untyped]
+    from datasets.utils.extract import Extractor
+    from huggingface_hub import DatasetCard
+
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            require_inside(folder, path)
+        if not path.is_file():
+            continue
+        if path.suffix == ".parquet":
+            with path.open("rb") as stream:
+                for _ in ParquetTable(stream, path).batches():  # counted against the budget, and let go
+                    pass
+        elif packed := Extractor.infer_extractor_format(str(path)):
+            raise InputError(
+                f"{path} is packed ({packed})",
+                allowed="a folder of plain files",
+                todo="Unpack it, or name the file itself, without hf:",
+            )
+        elif path.name in SAVED_DATA_SETS:
+            _check_names(json.loads(path.read_bytes()), path)
+    card, settings = folder / "README.md", folder / ".huggingface.yaml"
+    if card.is_file():
+        _check_names(DatasetCard.load(str(card)).data.to_dict().get("configs"), card)
+    if settings.is_file():
+        _check_names(yaml.safe_load(settings.read_text(encoding="utf-8")), settings)
+
+
+def _check_names(values: Any, path: Path) -> None:
+    """Refuse names of files outside the folder, at any depth of what a file of settings holds."""
+    if isinstance(values, Mapping):
+        values = list(values.values())
+    if isinstance(values, list):
+        for value in values:
+            _check_names(value, path)
+    elif isinstance(values, str):
+        name = PurePosixPath(values)
+        if name.is_absolute() or ".." in name.parts or "::" in values or "://" in values or values.startswith("~"):
+            raise InputError(
+                f"{path} leads to files outside its folder",
+                allowed="files in the folder",
+                received=values,
+                todo="Copy them into the folder, or name the files themselves, without hf:",
+            )
 
 
 def _split_of(data: Mapping[str, Dataset], asked: DataSetName, name: str) -> Dataset:
@@ -172,16 +227,36 @@ def _split_of(data: Mapping[str, Dataset], asked: DataSetName, name: str) -> Dat
     return parts[0] if len(parts) == 1 else datasets.concatenate_datasets(parts)
 
 
-def _values(data: Dataset, names: list[str]) -> Iterator[dict[str, Any]]:
-    """Yield the values of each row; class labels by name."""
+def _values(data: Dataset, names: list[str], path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the values of each row; class labels by name. Budgets are checked before values are made of a batch."""
     labels = {name: data.features[name].names for name in names if hasattr(data.features[name], "names")}
+    nested = total = 0
     for batch in data.with_format("arrow").iter(ROWS_AT_A_TIME):
         columns = []
         for name in names:
-            values = [plain(value) for value in values_of(batch[name].combine_chunks())]
+            batch[name].validate(full=True)
+            array = batch[name].combine_chunks()
+            nested, total = nested + _nested(array), total + decoded_bytes(array)
+            if nested > limits.cells():
+                raise limits.too_many_cells(path, limits.cells())
+            if total > limits.unpacked_bytes():
+                raise limits.too_large(path, limits.unpacked_bytes())
+            values = [plain(value) for value in values_of(array)]
             columns.append(_by_name(values, labels[name]) if name in labels else values)
         for row in zip(*columns, strict=True):
             yield dict(zip(names, row, strict=True))
+
+
+def _nested(array: pa.Array) -> int:
+    """Return how many values the lists of an array hold; those that are missing take no bytes there."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.StructArray):
+        return sum(map(_nested, array.flatten()))
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
+        inner = array.flatten()
+        return len(inner) + _nested(inner)
+    return 0
 
 
 def _by_name(values: list[Any], labels: list[str]) -> list[str | None]:
@@ -208,16 +283,17 @@ def refusals(name: str) -> Iterator[None]:
     import datasets
     from datasets.exceptions import DatasetsError
 
+    def ours(error: BaseException) -> InputError:
+        offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("HF_DATASETS_OFFLINE")
+        todo = "The hub is switched off (HF_HUB_OFFLINE): only data sets in the cache can be read" if offline else ""
+        words = words_of(error.__cause__ if isinstance(error, DatasetsError) and error.__cause__ else error)
+        return InputError(f"{name} cannot be read", allowed=FORM, received=words, todo=todo)
+
     shown = datasets.utils.logging.is_progress_bar_enabled()
     datasets.disable_progress_bars()
     try:
-        yield
-    except InputError:
-        raise
-    except (DatasetsError, OSError, ValueError, KeyError, RuntimeError) as error:
-        offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("HF_DATASETS_OFFLINE")
-        todo = "The hub is switched off (HF_HUB_OFFLINE): only data sets in the cache can be read" if offline else ""
-        raise InputError(f"{name} cannot be read", allowed=FORM, received=words_of(error), todo=todo) from error
+        with library_errors(ours):
+            yield
     finally:
         if shown:
             datasets.enable_progress_bars()

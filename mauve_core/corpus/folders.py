@@ -27,6 +27,8 @@ SAVED_DATA_SETS = ("state.json", "dataset_dict.json")
 # Suffixes of files that a pattern may name, the likeliest first.
 OTHER_SUFFIXES = (".jsonl", ".parquet", ".csv", ".tsv", ".json", ".eval", ".jsonl.gz", ".jsonl.zst")
 
+COPY_IT = "Copy the file into the folder"
+
 # Maximum number of samples files that the error names.
 NAMED = 5
 
@@ -48,11 +50,14 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
     wanted: list[str] = []
     samples: list[str] = []
     others, size, most, most_bytes, pending = 0, 0, limits.rows(), limits.unpacked_bytes(), [""]
+    seen = 0
     while pending:
         below = pending.pop()
         with refusals(folder / below), os.scandir(folder / below) as entries:
             for entry in entries:
-                name = f"{below}{entry.name}"
+                name, seen = f"{below}{entry.name}", seen + 1
+                if seen > most:
+                    raise limits.too_many_rows(folder, most)
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(f"{name}/")
                 elif not (_is_text_name(Path(name)) and Path(entry).is_file()):
@@ -61,11 +66,9 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
                         samples = sorted([*samples, spelled_out(name)])[:NAMED]
                 else:
                     if entry.is_symlink():
-                        _require_inside(folder, Path(entry))
+                        require_inside(folder, Path(entry))
                     wanted.append(name)
                     size += entry.stat().st_size
-                    if len(wanted) > most:
-                        raise limits.too_many_rows(folder, most)
                     if size > most_bytes:
                         raise limits.too_large(folder, most_bytes)
     if not wanted:
@@ -78,13 +81,19 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
     return sorted(map(Path, wanted)), others
 
 
-def _require_inside(folder: Path, link: Path) -> None:
-    if not link.resolve().is_relative_to(folder.resolve()):
+def require_inside(folder: Path, link: Path) -> None:
+    """Refuse a link to a file outside the folder; InputError names it."""
+    if leads_outside(folder, link):
         raise InputError(
             f"{link} is a link to a file outside its folder",
             allowed="files in the folder, and links to them",
-            todo="Copy the file into the folder, or name the files by a pattern",
+            todo=f"{COPY_IT}, or name the files by a pattern",
         )
+
+
+def leads_outside(folder: Path, file: Path) -> bool:
+    """Return whether a file in a folder, by its name, is elsewhere, by links."""
+    return not file.resolve().is_relative_to(folder.resolve())
 
 
 def _way_out(folder: Path, samples: Sequence[str]) -> str:

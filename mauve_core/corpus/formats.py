@@ -20,6 +20,7 @@ from typing import Any
 
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.formatting import plural, verb
+from mauve_core.base.json_values import parse_json
 from mauve_core.corpus.delimited import Quoting, read_cells, require_quoting
 from mauve_core.corpus.folders import spelled_out, text_files, texts_of
 from mauve_core.corpus.inspect_logs import rows_of_archive
@@ -234,7 +235,7 @@ def _begins_with_a_line(path: Path, packing: str) -> bool:
         for _, line in decoded_lines(stream, path, packed=bool(packing)):
             if line.strip():
                 try:
-                    json.loads(line)
+                    parse_json(line)
                 except json.JSONDecodeError:
                     return False
                 except (ValueError, RecursionError):
@@ -246,7 +247,7 @@ def _begins_with_a_line(path: Path, packing: str) -> bool:
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
     location = f"Line {number} of {path}"
     try:
-        row = as_row(json.loads(line, object_pairs_hook=unique_names))
+        row = as_row(parse_json(line, object_pairs_hook=unique_names))
     except json.JSONDecodeError as error:
         refused = _NoJSONError(
             f"{location} is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}",

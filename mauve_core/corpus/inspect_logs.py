@@ -9,7 +9,6 @@ Source: inspect.aisi.org.uk, "Log Files".
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import zipfile
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.json_values import parse_json
 from mauve_core.base.zip_files import DAMAGES, open_zip
 from mauve_core.corpus import limits
 from mauve_core.corpus.generations import GENERATION
@@ -124,7 +124,7 @@ def _content(archive: Any, member: Any, most: int) -> bytes | None:
 def _json(data: bytes, where: str) -> Any:
     try:
         source = data.decode()
-        value = json.loads(source, object_pairs_hook=unique_names)
+        value = parse_json(source, object_pairs_hook=unique_names)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is not JSON that can be used", allowed=ALLOWED, received=words_of(error)) from error
     require_whole_characters(source, value, where)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.json_values import require_few_values
 from mauve_core.corpus import limits
 from mauve_core.corpus.inspect_logs import is_inspect_log, rows_of_json
 from mauve_core.corpus.json_values import require_whole_characters, unique_names
@@ -159,6 +160,11 @@ class Reader:
         start = len(self._text) - kept
         self._lines += self._text.count("\n", 0, start)
         self._text, self._at = "".join([self._text[start:], *pieces]), 0
+        if kept > READ:  # the value goes on, and is most of what is held
+            try:
+                require_few_values(self._text)
+            except ValueError as error:
+                raise InputError(f"{self._path} is JSON that cannot be used", received=words_of(error)) from error
         return True
 
     def _is_definite(self, error: json.JSONDecodeError) -> bool:
@@ -209,6 +215,8 @@ def read_object(reader: Reader, rows: Rows, path: Path) -> tuple[str, ...] | Non
             for element in reader.elements():
                 rows.count([element])
                 content[name].append(element)
+                if len(content[name]) > limits.rows():
+                    raise limits.too_many_rows(path, limits.rows())
         else:
             content[name] = reader.value()
             rows.count([content[name]])

@@ -21,6 +21,7 @@ from mauve_core.base.words import Words
 from mauve_core.corpus.offers import Offer
 from mauve_core.corpus.perturbations.perturbation import Perturbation, PerturbationKind, parse
 from mauve_core.corpus.properties import Property
+from mauve_core.corpus.streams import refusals
 
 if TYPE_CHECKING:
     import numpy as np
@@ -198,7 +199,8 @@ def kind_of(name: str) -> Kind:
 def kind_at(path: str | Path, field: str | None = None) -> Kind:
     """Return the kind of the items of a file, folder, pattern or data set; ``field`` is the one to read, if named."""
     where = Path(path)
-    return next(kind for kind in map(kind_of, KINDS) if kind.name == TEXT or kind.recognizes(where, field))
+    with refusals(where):
+        return next(kind for kind in map(kind_of, KINDS) if kind.name == TEXT or kind.recognizes(where, field))
 
 
 def require_no_fields(path: str | Path, items: str, fields: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from mauve_core.base.errors import InputError, StorageError, words_of
+from mauve_core.base.errors import InputError, StorageError, library_errors, words_of
 from mauve_core.base.files import open_regular, write_atomically
 from mauve_core.base.zip_files import DAMAGES, open_zip
 
@@ -47,6 +47,10 @@ class Thumbnails:
             self._new = tempfile.TemporaryFile(prefix="mauve-lens-")  # noqa: SIM115 (open as long as this object)
             self._archive = zipfile.ZipFile(self._new, "w")
             weakref.finalize(self, _close, self._archive, self._new)
+
+    def __reduce__(self) -> tuple[type[Thumbnails], tuple[Path | None]]:
+        """For another process; of a new archive, which is this one's alone, it has none of the pictures."""
+        return Thumbnails, (self.path,)
 
     @cached_property
     def _opened(self) -> zipfile.ZipFile:
@@ -184,11 +188,9 @@ def _require_webp(data: bytes, side: int, name: str) -> None:
     """Raise InputError unless it is one still picture of at most that many pixels a side, by its header."""
     from PIL import Image
 
-    try:
-        with Image.open(BytesIO(data), formats=("WEBP",)) as image:
-            if max(image.size) > side or getattr(image, "n_frames", 1) > 1:
-                raise InputError(f"The thumbnail {name} is larger than its name says, or moves")
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"The thumbnail {name} is no WebP picture: {words_of(error)}") from error
+    with (
+        library_errors(lambda error: InputError(f"The thumbnail {name} is no WebP picture: {words_of(error)}")),
+        Image.open(BytesIO(data), formats=("WEBP",)) as image,
+    ):
+        if max(image.size) > side or getattr(image, "n_frames", 1) > 1:
+            raise InputError(f"The thumbnail {name} is larger than its name says, or moves")

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, library_errors
 from mauve_core.corpus import limits
 from mauve_core.corpus.parquet_pages import DICTIONARY_ENCODINGS, MOST_PAGES, Chunk, Group, groups_of, measure_chunk
 
@@ -36,6 +36,9 @@ ROWS_AT_A_TIME = 1024
 # Maximum bytes of a batch whose pages can repeat a value at almost no cost.
 BATCH_BYTES = 64 << 20
 
+# Maximum bytes of a page whose values are let go as they are read: a reader unpacks it whole.
+PAGE_BYTES = 128 << 20
+
 # Maximum columns, nested ones included.
 COLUMNS = 1000
 
@@ -48,6 +51,10 @@ _ARROW_SCHEMA, _LEFT_ASIDE = b"ARROW:schema", b"ARROW_schema"
 _SHARED = frozenset({"STRING", "NONE", "ENUM", "JSON", "BSON"})
 _SHARED_ENCODINGS = DICTIONARY_ENCODINGS | {0}
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
+
+
+class LongPageError(InputError):
+    """A page is too long to be unpacked."""
 
 
 class ParquetTable:
@@ -126,6 +133,8 @@ class ParquetTable:
                         buffer_size=1 << 16,
                         arrow_extensions_enabled=False,
                     )
+                if self._passing:
+                    self._check_pages(chunks, columns)
                 at_once = min(rows, self._rows_at_a_time(group, apart))
                 for batch in file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False):
                     total += sum(decoded_bytes(column) for column in batch.columns)
@@ -164,6 +173,17 @@ class ParquetTable:
                 if unpacked > self.budget:
                     raise limits.too_large(self._path, self.budget)
         return measured
+
+    def _check_pages(self, chunks: Sequence[Chunk], columns: Sequence[str] | None) -> None:
+        for column, chunk in zip(self._columns, chunks, strict=True):
+            is_read = columns is None or any(f"{column.path}.".startswith(f"{name}.") for name in columns)
+            if is_read and chunk.largest > PAGE_BYTES and column.logical_type.type != "STRING":
+                raise LongPageError(
+                    f"The column {column.path!r} of {self._path} has too long a page",
+                    allowed=f"at most {PAGE_BYTES:,} bytes, which are unpacked at once",
+                    received=f"{chunk.largest:,}",
+                    todo="Write it in groups of 100 rows: row_group_size=100 for pandas and pyarrow",
+                )
 
     def _is_shared(self, index: int, chunk: Chunk) -> bool:
         column = self._columns[index]
@@ -223,17 +243,15 @@ def _metadata(footer: bytes) -> Any:
 @contextmanager
 def refusals(path: Path) -> Iterator[None]:
     """Turn errors about a damaged Parquet file into an InputError."""
-    import pyarrow as pa
 
-    try:
-        yield
-    except InputError:
-        raise
-    except (pa.ArrowException, OSError, OverflowError, ValueError) as error:
+    def ours(error: BaseException) -> InputError:
         reason = str(error).splitlines()
-        raise InputError(
+        return InputError(
             f"{path} is not a Parquet file, or is damaged", received=reason[0] if reason else type(error).__name__
-        ) from error
+        )
+
+    with library_errors(ours):
+        yield
 
 
 def decoded_bytes(array: pa.Array) -> int:

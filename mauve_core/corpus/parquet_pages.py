@@ -51,6 +51,8 @@ class Chunk:
     repeatable : int
         Bytes of the longest value that pages can repeat at almost no cost; 0 if none can.
     pages : int
+    largest : int
+        Bytes of its largest page once unpacked.
     """
 
     unpacked: int
@@ -58,6 +60,7 @@ class Chunk:
     encodings: frozenset[int]
     repeatable: int
     pages: int
+    largest: int
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ def measure_chunk(stream: IO[bytes], location: ChunkLocation, most_pages: int) -
                 break
     repeated = [dictionary] if encodings & DICTIONARY_ENCODINGS else []
     repeated += [longest] if PREFIX_ENCODING in encodings else []
-    return Chunk(unpacked, seen, frozenset(encodings), max(repeated, default=0), pages)
+    return Chunk(unpacked, seen, frozenset(encodings), max(repeated, default=0), pages, max(longest, dictionary))
 
 
 # Page types; for data pages, the header field that holds the number of values.

@@ -6,13 +6,14 @@ Hugging Face data set (``data_sets.py``).
 
 from __future__ import annotations
 
-import glob
+import fnmatch
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -30,7 +31,11 @@ from mauve_core.corpus.table import Part, Table
 # Characters that make a name a pattern, unless a file has just that name.
 WILD = re.compile(r"[*?[]")
 
-MOST_FILES = 10_000
+# A step of a pattern that stands for any number of folders.
+EVERY_FOLDER = "**"
+
+# Files that a pattern may name, and names that may be looked at for them.
+MOST_FILES, MOST_SEEN = 10_000, 200_000
 
 
 def read_table(path: str | Path, quoting: Quoting | None = None) -> Table:
@@ -65,7 +70,7 @@ def read_table(path: str | Path, quoting: Quoting | None = None) -> Table:
 
 def is_pattern(path: Path) -> bool:
     """Return whether the name is a pattern, not that of a file or folder."""
-    return bool(WILD.search(str(path))) and not path.exists()
+    return bool(WILD.search(str(path))) and not os.path.exists(path)  # noqa: PTH110 (a name may be too long to exist)
 
 
 def absolute(path: str) -> str:
@@ -85,14 +90,69 @@ FilePath = Annotated[str, Located(absolute)]
 
 
 def files_of(pattern: Path) -> list[Path]:
-    """Return the files that match a pattern, by path; InputError for none, or for more than ``MOST_FILES``."""
-    found = map(Path, glob.iglob(str(pattern), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
-    files = sorted(islice((path for path in found if path.is_file()), MOST_FILES + 1))
+    """Return the files that match a pattern, by path.
+
+    Raises
+    ------
+    InputError
+        There are none, or more than ``MOST_FILES``; or more than ``MOST_SEEN`` names had to be looked at.
+    """
+    files = sorted(islice(matches(pattern), MOST_FILES + 1))
     if not files:
         raise InputError(f"No file matches {pattern}", todo="Check the names and the folder")
     if len(files) > MOST_FILES:
         raise InputError(f"Too many files match {pattern}", allowed=f"at most {MOST_FILES:,}")
     return files
+
+
+def matches(pattern: Path) -> Iterator[Path]:
+    """Yield each file that matches a pattern as ``glob`` understands it; InputError as :func:`files_of`."""
+    seen, walked = count(1), set[tuple[int, int, tuple[str, ...]]]()
+
+    def names_in(folder: Path) -> Iterator[os.DirEntry[str]]:
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                if next(seen) > MOST_SEEN:
+                    raise InputError(
+                        f"The pattern {pattern} leads through too many files",
+                        allowed=f"at most {MOST_SEEN:,} names in its folders",
+                        todo="Begin it with the folder that holds the files",
+                    )
+                yield entry
+
+    def below(folder: Path, steps: tuple[str, ...]) -> Iterator[Path]:
+        if not steps:
+            yield folder
+        elif steps[0] == EVERY_FOLDER:
+            if not os.path.isdir(folder):  # noqa: PTH112 (it raises nothing)
+                return
+            about = folder.stat()
+            if (about.st_dev, about.st_ino, steps) in walked:  # a link leads to where we were
+                return
+            walked.add((about.st_dev, about.st_ino, steps))
+            yield from below(folder, steps[1:])
+            for entry in names_in(folder):
+                path = folder / entry.name
+                if not entry.name.startswith(".") and os.path.isdir(path):  # noqa: PTH112 (it raises nothing)
+                    yield from below(path, steps)
+                elif len(steps) == 1 and not entry.name.startswith("."):
+                    yield path
+        elif WILD.search(steps[0]):
+            wanted = re.compile(fnmatch.translate(steps[0]))
+            hidden = steps[0].startswith(".")
+            for entry in names_in(folder):
+                if wanted.match(entry.name) and entry.name.startswith(".") == hidden:
+                    yield from below(folder / entry.name, steps[1:])
+        elif os.path.lexists(folder / steps[0]):
+            yield from below(folder / steps[0], steps[1:])
+
+    start, *steps = pattern.parts if pattern.is_absolute() else ("", *pattern.parts)
+    once = tuple(step for step, before in zip(steps, ("", *steps), strict=False) if not step == before == EVERY_FOLDER)
+    found = set[Path]()
+    for path in below(Path(start), once):
+        if path not in found and os.path.isfile(path):  # noqa: PTH113 (it raises nothing)
+            found.add(path)
+            yield path
 
 
 def _read_files(pattern: Path, quoting: Quoting | None) -> Table:

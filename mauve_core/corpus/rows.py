@@ -12,6 +12,9 @@ from mauve_core.corpus import limits
 # Maximum number of fields in a file; more suggests misplaced data.
 FIELD_LIMIT = 1000
 
+# Values that a list or an object within a row counts as: an object with one entry takes 200 bytes.
+CONTAINER = 5
+
 # Number of the line (or row, or file) from 1, and the values by field.
 Row = tuple[int, dict[str, Any]]
 
@@ -47,18 +50,21 @@ class Rows:
         inner = list(values)
         while inner:  # nested values count too: an empty list takes 2 bytes in a file and 50 in memory
             self._cells += len(inner)
-            if self._cells > self._most_cells:
-                raise limits.too_many_cells(self._path, self._most_cells)
+            self._check_cells()
             deeper: list[Any] = []
             for value in inner:
                 if isinstance(value, str):
                     if len(value) > self._longest:
                         raise limits.too_long(self._path, f"Row {len(self.kept) + 1}", self._longest)
-                elif isinstance(value, list):
-                    deeper += value
-                elif isinstance(value, dict):
-                    deeper += value.values()
+                elif isinstance(value, list | dict):
+                    self._cells += CONTAINER - 1
+                    deeper += value if isinstance(value, list) else value.values()
             inner = deeper
+        self._check_cells()
+
+    def _check_cells(self) -> None:
+        if self._cells > self._most_cells:
+            raise limits.too_many_cells(self._path, self._most_cells)
 
 
 def check_field_count(names: Sized, path: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.errors import StorageError
+from mauve_core.base.errors import StorageError, library_errors
 from mauve_core.base.files import open_regular, write_atomically
 from mauve_core.corpus.metadata import python_values
 from mauve_core.corpus.parquet import read_metadata
@@ -59,10 +59,12 @@ def write_parquet(path: Path, stored: StoredCorpus) -> None:
 
 def load_parquet(path: Path) -> StoredCorpus:
     """Read what ``write_parquet`` wrote; StorageError if the file is missing, damaged or of another kind."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    def ours(error: BaseException) -> StorageError:
+        return StorageError(f"{path} is not a stored corpus, or is damaged", received=str(error), todo=REREAD)
+
+    with library_errors(ours):
         with open_regular(path) as stream:
             about = read_metadata(stream, path)
             # Arrow's threads that have read from a Python file may abort or hang the process when it ends
@@ -79,8 +81,6 @@ def load_parquet(path: Path) -> StoredCorpus:
         prompts, digests = (tuple(columns[each]) if each in columns else None for each in ("prompt", "digest"))
         frame = _frame(columns, header["dtypes"])
         return StoredCorpus(header, tuple(columns["id"]), tuple(columns["text"]), prompts, frame, digests)
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise StorageError(f"{path} is not a stored corpus, or is damaged", received=str(error), todo=REREAD) from error
 
 
 def _frame(columns: dict[str, list[Any]], dtypes: dict[str, str]) -> pd.DataFrame:

@@ -6,9 +6,11 @@ Text is UTF-8. Byte order marks at the start are skipped, even two, since some p
 
 from __future__ import annotations
 
+import errno
 import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
@@ -53,7 +55,9 @@ def refusals(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno is None and packing_of(path) == ".bz2":
             raise InputError(f"{path} is a damaged bzip2 file, or none", received=words_of(error)) from error
-        raise InputError(f"Cannot read {path}: {error.strerror or error}", todo="Check its permissions") from error
+        is_long = error.errno == errno.ENAMETOOLONG
+        todo = "Give a shorter name" if is_long else "Check its permissions"
+        raise InputError(f"Cannot read {path}: {error.strerror or error}", todo=todo) from error
 
 
 def require_content(path: Path, allowed: str = "a file") -> None:
@@ -81,7 +85,7 @@ def lines_of(path: Path) -> list[tuple[int, str]]:
     with refusals(path):
         require_content(path)
         with opened(path, packing) as stream:
-            found = list(decoded_lines(stream, path, packed=bool(packing)))
+            found = list(islice(decoded_lines(stream, path, packed=bool(packing)), limits.rows() + 1))
     if len(found) > limits.rows():
         raise limits.too_many_rows(path, limits.rows())
     return found

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.config import Precision
-from mauve_core.base.errors import InputError, ModelUnavailableError, words_of
+from mauve_core.base.errors import InputError, ModelUnavailableError, library_errors, words_of
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress
 from mauve_core.corpus.generations import generation_id
@@ -37,7 +37,7 @@ from mauve_core.decoding.files import (
     write_texts,
 )
 from mauve_core.decoding.prompts import GenerationSettings, Prompts
-from mauve_core.encoders.loading import check_vocabulary, is_of_library
+from mauve_core.encoders.loading import check_vocabulary
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.opening import OpenModel, ends_of, language_model, open_model
 from mauve_core.encoders.text_ends import TextEnds
@@ -265,15 +265,9 @@ class _Writer:
 @contextmanager
 def _naming(wrong: str) -> Iterator[None]:
     """Around calls of vLLM, whose errors become ours."""
-    try:
+    todo = "See vLLM's own messages above this one, or use the engine transformers"
+    with library_errors(lambda error: ModelUnavailableError(f"{wrong}: {words_of(error)}", todo=todo)):
         yield
-    except BaseException as error:
-        if not is_of_library(error):
-            raise
-        raise ModelUnavailableError(
-            f"{wrong}: {words_of(error)}",
-            todo="See vLLM's own messages above this one, or use the engine transformers",
-        ) from error
 
 
 def _write_file(

@@ -8,26 +8,30 @@ its place in the base.
 
 from __future__ import annotations
 
-import re
+import time
 import warnings
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.files import require_plain_file
+from mauve_core.base.patterns import compiled_pattern
 from mauve_core.encoders.loading import third_party
 from mauve_core.encoders.model_files import FindFile, damaged, read_object, tensor_shapes
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS, PICKLED = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
 
 # Settings that PEFT gets as they are.
-_USED = ("lora_alpha", "alpha_pattern", "use_rslora", "use_dora", "fan_in_fan_out")
+_USED = ("use_rslora", "use_dora", "fan_in_fan_out")
 
-# Settings with which the tensors must agree.
-_RANKS = ("r", "rank_pattern")
+# Settings that are read here: ranks, with which the tensors must agree, and scales.
+_READ = ("r", "rank_pattern", "lora_alpha", "alpha_pattern")
+
+# Seconds in which all patterns of an adapter are matched; those of one for each module of a large model take under one.
+_MATCHING_S = 5.0
 
 # Settings that say how the adapter was trained, or which modules it has, as its tensors do.
 _WITHOUT_EFFECT = {
@@ -126,25 +130,67 @@ def merge_adapter(model: Any, adapter: Adapter, name: str) -> None:
         root, tensors = _placed(model, tensors)
         own = {place: tensor for key, tensor in tensors.items() if (place := _in_peft(key)) is not None}
         others = {key.replace(_BASE, "."): tensor for key, tensor in tensors.items() if _in_peft(key) is None}
-        targets = {module: rank for module, rank in ranks.items() if any(name.startswith(f"{module}.") for name in own)}
-        _require_places(root, targets, others, adapter)
+        changed = {_module_of(name) for name in own}
+        if unread := sorted(changed - ranks.keys()):
+            raise _unfit(adapter, f"{unread[0]} has no lora_A")
+        _require_places(root, changed, others, adapter)
+        alphas = _alphas(changed, adapter)
+        alike = defaultdict(list)
+        for module in sorted(changed):
+            alike[ranks[module], alphas[module]].append(module)
         with torch.no_grad():
             _fill(root, others, adapter)
-            if targets:
-                tuner = _tuner(root, targets, adapter.settings)
-                _fill(root, own, adapter, every="lora_")
+            for (rank, alpha), modules in alike.items():
+                tuner = _tuner(root, modules, rank, alpha, adapter.settings)
+                _fill_tuner(root, {name: own[name] for name in own if _module_of(name) in set(modules)}, adapter)
                 tuner.merge_and_unload(safe_merge=True)
 
 
-def _tuner(root: Any, targets: Mapping[str, int], settings: Mapping[str, Any]) -> Any:
-    """PEFT's modules around those that the adapter changes, by their full names, at the ranks of its tensors."""
+def _tuner(root: Any, modules: Collection[str], rank: int, alpha: float, settings: Mapping[str, Any]) -> Any:
+    """PEFT's modules around those of the same rank and scale that the adapter changes, by their full names.
+
+    They have no numbers yet: a rank says how many there are to be, and only the file whether it has them.
+    """
+    import torch
     from peft import LoraConfig
     from peft.tuners.lora import LoraModel
 
     used = {name: settings[name] for name in _USED if name in settings}
-    exact = {re.escape(module): rank for module, rank in targets.items()}
-    config = LoraConfig(**used, r=max(targets.values()), rank_pattern=exact, target_modules=[*targets])
-    return LoraModel(root, config, "default")
+    config = LoraConfig(**used, r=rank, lora_alpha=alpha, target_modules=[*modules])
+    with torch.device("meta"):
+        return LoraModel(root, config, "default", low_cpu_mem_usage=True)
+
+
+def _alphas(modules: Iterable[str], adapter: Adapter) -> dict[str, float]:
+    """Return the scale of each module: that of the first pattern that its name, or the end of it, matches.
+
+    PEFT itself would match the patterns, which are regular expressions from the file, for as long as they take.
+    """
+    default, pattern = adapter.settings.get("lora_alpha", 8), adapter.settings.get("alpha_pattern") or {}
+    if not isinstance(pattern, dict):
+        raise damaged(adapter.config, f"alpha_pattern is {pattern!r}", "an object")
+    for alpha in (default, *pattern.values()):
+        if isinstance(alpha, bool) or not isinstance(alpha, int | float):
+            raise damaged(adapter.config, f"it has the scale {alpha!r}", "numbers as lora_alpha and in alpha_pattern")
+    found = dict.fromkeys(modules, default)
+    left, end = set(found), time.monotonic() + _MATCHING_S
+    for key, alpha in pattern.items():
+        compiled = compiled_pattern(rf"(.*\.)?({key})$")
+        try:
+            same = {module for module in left if compiled.match(module, timeout=_until(end))}
+        except TimeoutError as error:
+            raise damaged(adapter.config, "its alpha_pattern takes too long to match", "names of modules") from error
+        found |= dict.fromkeys(same, alpha)
+        left -= same
+    return found
+
+
+def _until(end: float) -> float:
+    """Seconds left; TimeoutError if none are."""
+    left = end - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
 
 
 def _require_places(root: Any, targets: Iterable[str], others: Iterable[str], adapter: Adapter) -> None:
@@ -172,7 +218,7 @@ def _check_settings(path: Path, settings: Mapping[str, Any]) -> None:
     for name in ("base_model_name_or_path", "revision"):
         if not isinstance(settings.get(name), str | None):
             raise damaged(path, f"{name} is {settings[name]!r}", "a name")
-    known = {*_USED, *_RANKS, *_WITHOUT_EFFECT}
+    known = {*_USED, *_READ, *_WITHOUT_EFFECT}
     for name, value in settings.items():
         plain = name in known or value in (None, False) or value in ({}, [])
         if not plain or (name == "init_lora_weights" and value not in _PLAIN_STARTS):
@@ -188,7 +234,8 @@ def _ranks(adapter: Adapter) -> dict[str, int]:
     pattern = adapter.settings.get("rank_pattern") or {}
     if not isinstance(pattern, dict):
         raise damaged(adapter.config, f"rank_pattern is {pattern!r}", "an object")
-    declared = [adapter.settings.get("r"), *pattern.values()]
+    said = adapter.settings.get("r")
+    declared = {rank for rank in (said, *pattern.values()) if isinstance(rank, int)}
     found = {}
     for key, shape in tensor_shapes(adapter.weights).items():
         for end in (".lora_A.weight", ".lora_embedding_A"):
@@ -196,7 +243,7 @@ def _ranks(adapter: Adapter) -> dict[str, int]:
                 module = key.removeprefix(_PREFIX).removesuffix(end)
                 found[module] = shape[0] if shape else 0
                 if found[module] not in declared or found[module] < 1:
-                    raise _unfit(adapter, f"{module} has rank {found[module]}, but {ADAPTER_CONFIG} says {declared[0]}")
+                    raise _unfit(adapter, f"{module} has rank {found[module]}, but {ADAPTER_CONFIG} says {said}")
     if not found:
         raise damaged(adapter.weights, "it holds no LoRA tensors")
     return found
@@ -231,19 +278,39 @@ def _in_peft(key: str) -> str | None:
     return None if end is None else key.removesuffix(end) + _PARTS[end]
 
 
-def _fill(root: Any, tensors: Mapping[str, Any], adapter: Adapter, *, every: str | None = None) -> None:
-    """Copy tensors to the parameters of their names; with ``every``, those whose names hold it must all be there."""
+def _module_of(name: str) -> str:
+    """Return the module that a LoRA tensor of that name, in PEFT's modules, changes."""
+    return name.partition(".lora_")[0]
+
+
+def _fill(root: Any, tensors: Mapping[str, Any], adapter: Adapter) -> None:
+    """Copy tensors to the parameters of their names."""
+    for name, parameter in _places(root, tensors, adapter).items():
+        parameter.copy_(tensors[name])
+
+
+def _fill_tuner(root: Any, tensors: Mapping[str, Any], adapter: Adapter) -> None:
+    """Put tensors in the place of PEFT's parameters, which have no numbers yet and must all get some."""
+    for name, parameter in root.named_parameters(remove_duplicate=False):
+        if parameter.is_meta and name not in tensors:
+            raise _unfit(adapter, f"it lacks {name}")
+    places, device = _places(root, tensors, adapter), next(p.device for p in root.parameters() if not p.is_meta)
+    made = {name: tensors[name].to(device, parameter.dtype) for name, parameter in places.items()}
+    root.load_state_dict(made, strict=False, assign=True)
+
+
+def _places(root: Any, tensors: Mapping[str, Any], adapter: Adapter) -> dict[str, Any]:
+    """Return the parameters of these names; they must have the shapes of the tensors, which hold real numbers."""
     parameters = dict(root.named_parameters(remove_duplicate=False))
-    missing = [name for name in parameters if every is not None and every in name and name not in tensors]
-    if missing:
-        raise _unfit(adapter, f"it lacks {missing[0]}")
     for name, tensor in tensors.items():
         if name not in parameters:
             raise _unfit(adapter, f"it changes {name}, which the base does not have")
         if parameters[name].shape != tensor.shape:
             sizes = f"{tuple(tensor.shape)}, not {tuple(parameters[name].shape)}"
             raise _unfit(adapter, f"{name} has the shape {sizes}")
-        parameters[name].copy_(tensor)
+        if not tensor.is_floating_point():
+            raise damaged(adapter.weights, f"{name} holds numbers of type {tensor.dtype}", "weights in floating point")
+    return {name: parameters[name] for name in tensors}
 
 
 def _unfit(adapter: Adapter, what: str) -> ModelUnavailableError:

@@ -337,7 +337,7 @@ def _adapted(name: str, find: FindFile, base_revision: str | None, *, ask: bool)
         raise ModelUnavailableError(wrong, todo=f"Name a base that this machine has: BASE+{own}") from error
     if identity is None:
         raise _NotHereError(base)
-    if identity.adapter is not None or identity.kind in ("word-vectors", "server"):
+    if identity.adapter is not None or base in IMAGE_ENCODERS or identity.kind in ("word-vectors", "server"):
         raise _no_base(own, base)
     files = _digest_of_files((adapter.config, adapter.weights))
     digest = hashlib.sha256(f"adapter:{identity.digest}+{files}".encode()).hexdigest()

@@ -150,6 +150,10 @@ class Encoder:
         stored = None if store is None else store.get(key)
         if store is not None and stored is not None:
             store.discard_parts(key)  # left by a worker killed after its last part
+            if identity.kind == "server":
+                from mauve_core.encoders.served import require_width
+
+                require_width(identity, stored.array.shape[1], store)
             return from_store(key, stored)
         if identity.kind == "word-vectors":
             return self._word_encoder(identity).encode(texts, self.config, key, store, progress)

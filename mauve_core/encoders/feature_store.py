@@ -11,7 +11,6 @@ as the encoder gave them, since they may serve more than scores. Half precision 
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,10 +32,8 @@ from mauve_core.base.errors import InputError, StorageError
 
 ARRAYS = ("features", "lengths", "cut")
 META = "meta.json"
+SERVER = ".server.json"
 INCOMING = "incoming"
-
-# Errors of opening the files of what is no entry, rather than of a disk that refuses.
-_NO_ENTRY = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 class DamagedEntryWarning(UserWarning):
@@ -115,7 +113,7 @@ class FeatureStore:
         except OSError as error:
             if not os.path.lexists(folder):
                 return None
-            if error.errno not in _NO_ENTRY:
+            if error.errno not in files.NO_FILE:
                 raise _cannot_read(folder, error) from error
             self._remove_damaged(folder, str(error))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -193,6 +191,31 @@ class FeatureStore:
         for path in self._parts(key):
             with files.storage_errors(path):
                 files.remove(path)
+
+    def server_width(self, server: str, width: int) -> tuple[int, str]:
+        """Return how many numbers the vectors of a server's model have, and when it gave the first.
+
+        Kept from the first time on; ``server`` is the digest of its identity, and ``width`` what it gives now.
+
+        Raises
+        ------
+        StorageError
+            The disk is full or refuses.
+        """
+        path = self._entry(server).with_suffix(SERVER)
+        try:
+            kept = json.loads(files.read_stored(path))
+            return int(kept["width"]), str(kept["since"])
+        except FileNotFoundError:
+            pass
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            _warn_damaged(path, str(error))
+        except OSError as error:
+            raise _cannot_read(path, error) from error
+        since = datetime.now(UTC).isoformat(timespec="minutes")
+        text = json.dumps({"width": width, "since": since})
+        files.write_atomically(path, lambda stream: stream.write(text.encode()))
+        return width, since
 
     def disk_use(self) -> int:
         """Return the bytes of everything stored, unfinished parts included."""

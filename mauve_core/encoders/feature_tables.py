@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.array_files import load_arrays
-from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.errors import InputError, library_errors, words_of
 from mauve_core.base.extras import require
 from mauve_core.base.files import require_plain_file
 
@@ -69,12 +69,15 @@ def read_features(path: str) -> NDArray[np.floating]:
     """
     file, name = _parts(path)
     require_plain_file(Path(file), "feature file")
+
+    def ours(error: BaseException) -> InputError:
+        return InputError(f"The feature file {file} cannot be read: {words_of(error)}")
+
     try:
-        return matrix_of(_READERS[Path(file).suffix.lower()](Path(file), name), f"The array in {path}")
-    except InputError:
-        raise
-    except (OSError, ValueError, TypeError, MemoryError) as error:
-        raise InputError(f"The feature file {file} cannot be read: {words_of(error)}") from error
+        with library_errors(ours):
+            return matrix_of(_READERS[Path(file).suffix.lower()](Path(file), name), f"The array in {path}")
+    except MemoryError as error:
+        raise ours(error) from error
 
 
 def _from_npz(file: Path, name: str) -> Any:
@@ -84,28 +87,21 @@ def _from_npz(file: Path, name: str) -> Any:
 
 def _from_safetensors(file: Path, name: str) -> Any:
     require("safetensors")
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
-    try:
-        with safe_open(file, framework="numpy") as tensors:
-            names = list(tensors.keys())
-            wide = [each for each in names if len(tensors.get_slice(each).get_shape()) == 2]
-            return tensors.get_tensor(_chosen(file, name, names, wide))
-    except SafetensorError as error:
-        raise ValueError(words_of(error)) from error
+    with safe_open(file, framework="numpy") as tensors:
+        names = list(tensors.keys())
+        wide = [each for each in names if len(tensors.get_slice(each).get_shape()) == 2]
+        return tensors.get_tensor(_chosen(file, name, names, wide))
 
 
 def _from_parquet(file: Path, name: str) -> Any:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        schema = pq.read_schema(file)
-        lists = [each.name for each in schema if _holds_vectors(each.type)]
-        chosen = _chosen(file, name, schema.names, lists)
-        column = pq.read_table(file, columns=[chosen], partitioning=None)[chosen].combine_chunks()
-    except pa.ArrowException as error:
-        raise ValueError(words_of(error)) from error
+    schema = pq.read_schema(file)
+    lists = [each.name for each in schema if _holds_vectors(each.type)]
+    chosen = _chosen(file, name, schema.names, lists)
+    column = pq.read_table(file, columns=[chosen], partitioning=None)[chosen].combine_chunks()
     if chosen not in lists:
         raise InputError(f"The column {chosen!r} of {file} holds no vectors", allowed=", ".join(lists) or "none")
     if column.null_count:

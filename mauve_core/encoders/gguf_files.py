@@ -15,6 +15,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from mauve_core.base.errors import StorageError, library_errors, words_of
 from mauve_core.base.files import (
     close_to_others,
     home,
@@ -210,7 +211,7 @@ def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
             plain = AutoModelForCausalLM.from_config(type(quantised.config).from_dict(settings))
             plain.load_state_dict(quantised.state_dict())
         check_loaded(quantised, info, str(gguf))
-        with storage_errors(folder), quiet_libraries():
+        with _saving(folder):
             plain.save_pretrained(scratch)
             tokenizer.save_pretrained(scratch)
 
@@ -221,8 +222,20 @@ def _convert_tokenizer(gguf: Path, folder: Path) -> None:
     with _becoming(folder, gguf) as (scratch, alone):
         with third_party(f"The GGUF file {gguf}", gguf.name, gguf), quiet_libraries():
             tokenizer = _tokenizer(alone)
-        with storage_errors(folder), quiet_libraries():
+        with _saving(folder):
             tokenizer.save_pretrained(scratch)
+
+
+@contextmanager
+def _saving(folder: Path) -> Iterator[None]:
+    """Save with a library, which may say of a full disk what it likes; StorageError."""
+    wrong = f"Cannot write {folder}"
+    with (
+        library_errors(lambda error: StorageError(f"{wrong}: {words_of(error)}", todo="Free some space")),
+        storage_errors(folder),
+        quiet_libraries(),
+    ):
+        yield
 
 
 def _tokenizer(alone: Path) -> Any:

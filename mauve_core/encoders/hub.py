@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.base.errors import ModelUnavailableError, library_errors
 from mauve_core.encoders.quiet import quiet_libraries
 
 # Maximum time to find the commit of a name, address lookup included.
@@ -20,8 +20,6 @@ HUB_TIMEOUT_S = 5.0
 
 # Configurations; a repository of the hub has one of them.
 MODEL, ADAPTER = "config.json", "adapter_config.json"
-
-_CLIENTS = {"httpx", "httpx2", "httpcore", "httpcore2", "requests"}
 
 T = TypeVar("T")
 _by_environment: bool | None = None
@@ -95,19 +93,15 @@ def commit_of(name: str, revision: str | None) -> str:
             f"{missing}, and pages do not download models; a job or a command that uses it does"
         )
     unreachable = f"{missing} and the hub cannot be reached"
-    try:
+
+    def ours(error: BaseException) -> ModelUnavailableError:
+        # in huggingface_hub 0.34, LocalEntryNotFoundError is also an HfHubHTTPError
+        if isinstance(error, errors.HfHubHTTPError) and not isinstance(error, errors.LocalEntryNotFoundError):
+            return ModelUnavailableError(f"The hub has no model {name!r} that this machine can access")
+        return ModelUnavailableError(unreachable)
+
+    with library_errors(ours):
         return _in_time(lambda: _resolved(name, revision))
-    except errors.LocalEntryNotFoundError as error:  # in huggingface_hub 0.34, it is also an HfHubHTTPError
-        raise ModelUnavailableError(unreachable) from error
-    except errors.HfHubHTTPError as error:
-        raise ModelUnavailableError(f"The hub has no model {name!r} that this machine can access") from error
-    except OSError as error:
-        raise ModelUnavailableError(unreachable) from error
-    except Exception as error:
-        unresolved = type(error).__name__ == "RevisionResolutionError"  # an exception that older versions do not have
-        if not unresolved and type(error).__module__.split(".")[0] not in _CLIENTS:
-            raise
-        raise ModelUnavailableError(unreachable) from error
 
 
 def _resolved(name: str, revision: str | None) -> str:

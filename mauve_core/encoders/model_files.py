@@ -6,17 +6,19 @@ weights must hold the tensors that a configuration promises. Needs neither torch
 
 from __future__ import annotations
 
-import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mauve_core.base.errors import InputError, ModelUnavailableError, words_of
+from mauve_core.base.errors import InputError, ModelUnavailableError, library_errors, words_of
 from mauve_core.base.files import require_plain_file
+from mauve_core.base.json_values import parse_json
+from mauve_core.base.zip_files import open_zip
 
 CONFIG, MODULES = "config.json", "modules.json"
 
@@ -43,6 +45,17 @@ SETTINGS = (
 )
 VOCABULARIES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "*.codes", "*.tiktoken", "tekken.json")
 WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
+
+# Files of settings that transformers makes objects of.
+CONFIGURATIONS = ("config.json", "*_config.json")
+
+# What transformers itself implements, by a part of the names of the settings: attn_implementation, at any depth, with
+# an underscore before it or _internal after it.
+IMPLEMENTATIONS = {
+    # Not those of flash_attn: where it is missing, transformers fetches code of the hub in its place.
+    "attn_implementation": frozenset(("eager", "sdpa", "flex_attention")),
+    "experts_implementation": frozenset(("eager", "batched_mm", "grouped_mm")),
+}
 
 # What transformers looks for; the first match counts.
 WEIGHTS_IN_ORDER = (
@@ -76,12 +89,13 @@ class StoredWeights:
 
 
 def require_plain_files(folder: Path) -> None:
-    """Refuse a folder with a named pipe, a device or a socket in place of a model file, or with an oversized file.
+    """Refuse a folder with a named pipe, a device or a socket in place of a model file, or with an oversized file, or
+    whose settings name code of the hub.
 
     Raises
     ------
     ModelUnavailableError
-        The folder cannot be listed.
+        The folder cannot be listed, or :func:`check_kernels` refuses its settings.
     InputError
         Names the file.
     """
@@ -100,6 +114,8 @@ def require_plain_files(folder: Path) -> None:
             _require_size(entry, size, MOST_TOKENIZER_BYTES)
         elif any(entry.match(pattern) for pattern in SETTINGS):
             _require_size(entry, size, MOST_JSON_BYTES)
+        if any(entry.match(pattern) for pattern in CONFIGURATIONS):
+            check_kernels(read_json(entry), entry)
 
 
 def read_json(path: Path) -> Any:
@@ -114,7 +130,7 @@ def read_json(path: Path) -> Any:
     """
     _require_size(path, require_plain_file(path, "model file"), MOST_JSON_BYTES)
     try:
-        return json.loads(path.read_bytes())
+        return parse_json(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise damaged(path, f"it is not JSON ({words_of(error)})") from error
     except OSError as error:
@@ -160,6 +176,46 @@ def check_counts(config: dict[str, Any], path: Path) -> None:
     for name, number in _counts(config):
         if number > MOST_OF_A_KIND:
             raise damaged(path, f"{name} = {number:,} is more than any model has", f"at most {MOST_OF_A_KIND:,}")
+
+
+def check_kernels(values: Any, path: Path) -> None:
+    """Refuse settings that name another implementation of attention or experts than those of transformers.
+
+    Any other name is a repository of the hub (``owner/name``), whose code transformers fetches and imports where the
+    package kernels is installed.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Names the setting.
+    """
+    for name, value in _settings(values):
+        known = next((known for part, known in IMPLEMENTATIONS.items() if part in name), None)
+        if known is not None and not all(_is_known(each, known) for each in _leaves(value)):
+            raise damaged(path, f"{name} = {str(value)[:80]!r} may name code of the hub", ", ".join(sorted(known)))
+
+
+def _settings(values: Any) -> Iterator[tuple[str, Any]]:
+    """Yield every setting at any depth."""
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield from value.items()
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+
+
+def _leaves(value: Any) -> list[Any]:
+    """Return the implementations that a setting names: one, or one for each part of the model."""
+    if not isinstance(value, dict):
+        return [value]
+    return [leaf for _, leaf in _settings(value) if not isinstance(leaf, dict)]
+
+
+def _is_known(value: Any, known: Set[str]) -> bool:
+    return value is None or (isinstance(value, str) and value.removeprefix("paged|") in known)
 
 
 def _are_names(value: Any) -> bool:
@@ -255,11 +311,9 @@ def check_weights(file: Path) -> tuple[int, int]:
     if file.suffix == ".safetensors":
         shapes = tensor_shapes(file).values()
         return len(shapes), sum(prod(shape) for shape in shapes)
-    try:
-        with zipfile.ZipFile(file) as archive:
-            entries = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise damaged(file, "it is not in the format that torch.save has written since 2020", "safetensors") from error
+    unknown = damaged(file, "it is not in the format that torch.save has written since 2020", "safetensors")
+    with library_errors(lambda _: unknown), file.open("rb") as stream, open_zip(stream) as archive:
+        entries = archive.infolist()
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise damaged(file, "its entries are compressed, which torch.save never does", "safetensors")
     return len(entries), size
@@ -267,18 +321,29 @@ def check_weights(file: Path) -> tuple[int, int]:
 
 def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the tensors in a safetensors file; ModelUnavailableError if its header is damaged."""
-    from safetensors import SafetensorError, safe_open
-
     require_plain_file(file, "model file")
-    try:
-        with safe_open(file, framework="numpy") as opened:
-            names = list(opened.keys())
-            shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in names[:MOST_TENSORS]}
-    except (SafetensorError, OSError, ValueError) as error:
-        raise damaged(file, f"it is not a safetensors file ({words_of(error)})") from error
+    with file.open("rb") as stream:
+        header = int.from_bytes(stream.read(8), "little")
+    if MOST_JSON_BYTES < header <= file.stat().st_size:
+        raise damaged(file, f"its header has {header:,} bytes", f"at most {MOST_JSON_BYTES:,}")
+    with opened_tensors(file) as opened:
+        names = list(opened.keys())
+        shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in names[:MOST_TENSORS]}
     if len(names) > MOST_TENSORS:
         raise damaged(file, f"{len(names):,} tensors are more than any model has", f"at most {MOST_TENSORS:,}")
     return shapes
+
+
+@contextmanager
+def opened_tensors(file: Path) -> Iterator[Any]:
+    """Open a safetensors file; ModelUnavailableError for whatever the library says of it, also while it is read."""
+    from safetensors import safe_open
+
+    with (
+        library_errors(lambda error: damaged(file, f"it is not a safetensors file ({words_of(error)})")),
+        safe_open(file, framework="numpy") as opened,
+    ):
+        yield opened
 
 
 def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:

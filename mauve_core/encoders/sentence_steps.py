@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mauve_core.base.errors import ModelUnavailableError, words_of
+from mauve_core.base.errors import library_errors, words_of
 from mauve_core.encoders.model_files import check_weights, damaged
 from mauve_core.encoders.sentence_modules import Step
 from mauve_core.encoders.weight_types import read_pickle
@@ -76,10 +76,6 @@ def _weights(path: Path, device: str) -> dict[str, Tensor]:
     from safetensors.torch import load_file
 
     check_weights(path)
-    try:
+    with library_errors(lambda error: damaged(path, words_of(error))):
         tensors = load_file(path) if path.suffix == ".safetensors" else read_pickle(path, "cpu")
         return {name: tensor.to(device, torch.float32) for name, tensor in tensors.items()}
-    except ModelUnavailableError:
-        raise
-    except Exception as error:
-        raise damaged(path, words_of(error)) from error

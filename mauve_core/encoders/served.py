@@ -8,15 +8,16 @@ next request is sent, so that nothing that was answered is asked again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.server_names import ServerName, parse_server_name
-from mauve_core.encoders.catalogue import ModelIdentity
+from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, kept_features
 from mauve_core.encoders.glove import word_ends
@@ -35,6 +36,9 @@ BATCH_TEXTS, BATCH_BYTES = 64, 2**17
 
 # Most requests on their way at a time.
 PARALLEL = 4
+
+# Width of the first vectors, and their time, by the digest of a model's identity, where no store keeps them.
+_first_widths: dict[str, tuple[int, str]] = {}
 
 # Settings that only the server decides; anything else would have no effect.
 _MEANT = {"pooling": ("auto",), "layer": (-1,), "dtype": ("float32",), "revision": (None,)}
@@ -85,18 +89,52 @@ def encode_served(
     shown, tokens = _cut(texts, config.max_tokens, name)
     rows = Rows(tokens, key, store)
     if rows.missing().size:
-        _Asking(name, shown, rows, progress).run()
+        _Asking(identify(config.model), name.model, shown, rows, store, progress).run()
     progress(WORD_STAGE, rows.tokens_total, rows.tokens_total)
     array, device = rows.finished()
     return kept_features(array, tokens, config, key, device, store)
 
 
+def require_width(identity: ModelIdentity, width: int, store: FeatureStore | None) -> None:
+    """Refuse vectors of another width than the model behind a server gave at first: it has been replaced.
+
+    What it gave first is known to the feature store; without one, to this process.
+
+    Raises
+    ------
+    ModelUnavailableError
+        Names the server, the model and both widths.
+    """
+    if store is None:
+        now = datetime.now(UTC).isoformat(timespec="minutes")
+        first, since = _first_widths.setdefault(identity.digest, (width, now))
+        way_out = "start anew"
+    else:
+        first, since = store.server_width(identity.digest, width)
+        way_out = f"move {store.root} away, so that all features are made anew"
+    if width != first:
+        raise ModelUnavailableError(
+            f"The model {parse_server_name(identity.name).model} of the server {identity.location} is another one now",
+            allowed=f"vectors of {first:,} numbers, as on {since}",
+            received=f"vectors of {width:,} numbers",
+            todo=f"Let the server have the new model under a name of its own, or {way_out}",
+        )
+
+
 class _Asking:
     """Ask for the rows that are missing, the first batch alone: it settles the encoding and the dimension."""
 
-    def __init__(self, name: ServerName, texts: Sequence[str], rows: Rows, progress: Progress) -> None:
-        self._name, self._rows, self._progress = name, rows, progress
-        self._server = Server(name.url)
+    def __init__(
+        self,
+        identity: ModelIdentity,
+        model: str,
+        texts: Sequence[str],
+        rows: Rows,
+        store: FeatureStore | None,
+        progress: Progress,
+    ) -> None:
+        self._identity, self._model, self._rows, self._store, self._progress = identity, model, rows, store, progress
+        self._server = Server(identity.location)
         self._rows_of: dict[str, list[int]] = {}
         for index in rows.missing().tolist():
             self._rows_of.setdefault(texts[index], []).append(index)
@@ -114,7 +152,7 @@ class _Asking:
         self._ask(others)
 
     def _ask(self, batches: Sequence[Sequence[str]]) -> None:
-        bodies = (request(self._name.model, batch, self._encoding) for batch in batches)
+        bodies = (request(self._model, batch, self._encoding) for batch in batches)
         self._server.ask(
             PATH,
             bodies,
@@ -124,7 +162,8 @@ class _Asking:
         )
 
     def _keep(self, batch: Sequence[str], answer: object) -> None:
-        array = read_embeddings(answer, len(batch), self._rows.width)
+        array = read_embeddings(answer, len(batch))
+        require_width(self._identity, array.shape[1], self._store)
         indices = [self._rows_of[text] for text in batch]
         repeated = np.repeat(np.arange(len(batch)), [len(each) for each in indices])
         self._rows.add(np.concatenate(indices).astype(np.int64), array[repeated], DEVICE)

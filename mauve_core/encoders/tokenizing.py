@@ -13,11 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError, words_of
-from mauve_core.base.formatting import plural, verb
+from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError, library_errors, words_of
+from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.encoders.batching import TokenIds
-from mauve_core.encoders.loading import is_of_library
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.opening import OpenModel
 
@@ -60,10 +60,10 @@ class NoFeaturesError(InputError):
         """What was wrong, if there are so many texts before those that were encoded."""
         return _naming([before + index for index in self.indices], self._about)
 
-    def of_side(self, name: str, label: Callable[[int], str], todo: str = "") -> Self:
-        """Return the error that names the texts as those of a side, by what ``label`` says of each."""
+    def of_side(self, name: str, label: Callable[[int], str], todo: str = "", words: Words = TEXTS) -> Self:
+        """Return the error that names the texts, or other items, as those of a side, by what ``label`` says of each."""
         named = ", ".join(map(label, self.indices[:5])) + (", ..." if len(self.indices) > 5 else "")
-        wrong = f"{self._about} {plural(len(self.indices), 'text')} of {name}: {named}"
+        wrong = f"{self._about} {words.count(len(self.indices))} of {name}: {named}"
         error = type(self)(wrong, todo=todo or self.todo)
         error.indices, error._about = self.indices, self._about
         return error
@@ -254,15 +254,15 @@ def read_texts(tokenizer: Any, texts: str | list[str], **options: Any) -> Any:
     ModelUnavailableError
         The tokenizer fails at a text, as one does that lacks a token for unknown words.
     """
-    try:
-        return tokenizer(texts, verbose=False, **options)
-    except BaseException as error:
-        if not is_of_library(error):
-            raise
-        raise ModelUnavailableError(
+
+    def ours(error: BaseException) -> ModelUnavailableError:
+        return ModelUnavailableError(
             f"The tokenizer in {tokenizer.name_or_path} cannot read the texts: {words_of(error)}",
             todo="Copy the tokenizer's files from the source of the weights",
-        ) from error
+        )
+
+    with library_errors(ours):
+        return tokenizer(texts, verbose=False, **options)
 
 
 def _token_ids(tokenizer: Any, texts: list[str], limit: int | None = None) -> list[list[int]]:

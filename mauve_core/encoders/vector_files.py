@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import require_plain_file
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.streams import refusals
+from mauve_core.corpus.streams import CHUNK, refusals
 
 # Stage name for progress; counts bytes of the file on disk.
 STAGE = "Reading word vectors"
@@ -31,6 +31,10 @@ LINE_LIMIT = 1 << 20
 
 # Lines between two reports of progress.
 REPORT = 4096
+
+# Lines of a file, ten times those of the largest that are published, and how far a packed one may unpack: numbers
+# written out unpack to three times their size.
+MOST_LINES, MOST_RATIO = 20_000_000, 20
 
 # Maximum dimension of a vector.
 MOST_NUMBERS = 10_000
@@ -97,11 +101,17 @@ def read_vectors(path: Path, ids: Mapping[bytes, int], progress: Progress = sile
     """
     reading = _Reading(path, ids)
     with _opened(path) as (raw, stream):
-        size = path.stat().st_size
+        size, taken = path.stat().st_size, 0
         while line := stream.readline(LINE_LIMIT + 1):
             if reading.lines % REPORT == 0:
                 progress(STAGE, min(raw.tell(), size), size)
             reading.take(line)
+            taken += len(line)
+            if reading.lines > MOST_LINES or taken > max(CHUNK, MOST_RATIO * size):
+                raise InputError(
+                    f"{path} holds or unpacks to more than word vectors do",
+                    allowed=f"at most {MOST_LINES:,} lines, and {MOST_RATIO} times the bytes of the file",
+                )
         progress(STAGE, size, size)
     return reading.finished()
 

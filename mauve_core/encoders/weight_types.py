@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.errors import words_of
-from mauve_core.encoders.model_files import damaged
+from mauve_core.base.errors import library_errors
+from mauve_core.encoders.model_files import damaged, opened_tensors
 
 
 def whole_number_tensors(file: Path) -> set[str]:
@@ -15,19 +16,22 @@ def whole_number_tensors(file: Path) -> set[str]:
     Raises
     ------
     ModelUnavailableError
-        The file is damaged, or a pickle of more than tensors.
+        The file is damaged, a pickle of more than tensors, or holds complex numbers, which a model would cut to reals.
     """
     if file.suffix != ".safetensors":
         tensors = read_pickle(file, "meta")
+        kinds = {name: str(getattr(tensor, "dtype", "")) for name, tensor in tensors.items()}
+        _refuse_complex(file, (name for name, kind in kinds.items() if "complex" in kind))
         return {name for name, tensor in tensors.items() if not _is_floating(tensor)}
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(file, framework="numpy") as opened:
-            kinds = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as error:
-        raise damaged(file, f"it is not a safetensors file ({words_of(error)})") from error
+    with opened_tensors(file) as opened:
+        kinds = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118
+    _refuse_complex(file, (name for name, kind in kinds.items() if kind.startswith("C")))
     return {name for name, kind in kinds.items() if kind == "BOOL" or kind[0] in "IU"}
+
+
+def _refuse_complex(file: Path, names: Iterable[str]) -> None:
+    for name in names:
+        raise damaged(file, f"{name} holds complex numbers", "weights in floating point")
 
 
 def read_pickle(file: Path, device: str) -> dict[str, Any]:
@@ -40,14 +44,9 @@ def read_pickle(file: Path, device: str) -> dict[str, Any]:
     """
     import torch
 
-    try:
+    what = "it is no plain PyTorch weights file: a pickle may contain only tensors"
+    with library_errors(lambda _: damaged(file, what, "safetensors")):
         tensors = torch.load(file, map_location=device, weights_only=True, mmap=True)
-    except MemoryError:
-        raise
-    except Exception as error:
-        raise damaged(
-            file, "it is no plain PyTorch weights file: a pickle may contain only tensors", "safetensors"
-        ) from error
     if not isinstance(tensors, dict):
         raise damaged(file, "it does not hold tensors by name", "safetensors")
     return tensors

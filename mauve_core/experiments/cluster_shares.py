@@ -10,7 +10,7 @@ import pandas as pd
 from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, MISSES, wilson_interval
 from mauve_core.base.formatting import NONE, percent_with_interval, with_plain_spaces
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, ClusterOverAll, SideOverAll
-from mauve_core.shards.keepsakes import MOST_CHARACTERS, RANDOM
+from mauve_core.shards.cluster_texts import MOST_CHARACTERS, RANDOM
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.wording import LEAST_PROPOSING
 

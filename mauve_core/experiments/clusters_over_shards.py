@@ -22,8 +22,8 @@ from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.validation import Count, Within
 from mauve_core.corpus.text_properties import stop_words
 from mauve_core.experiments.over_shards import stored_over_shards
-from mauve_core.shards.collecting import KeptCluster, KeptSide, KeptText, kept_clusters
-from mauve_core.shards.keepsakes import RANDOM
+from mauve_core.shards.cluster_texts import RANDOM, KeptText
+from mauve_core.shards.collecting import KeptCluster, KeptSide, kept_clusters
 from mauve_core.shards.plan import Work
 from mauve_core.store import Run
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.errors import MauveLensError, words_of
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, SideOverAll
-from mauve_core.shards.keepsakes import RANDOM
-from mauve_core.shards.plan import Work
-from mauve_core.shards.reading import Chosen, chosen_clusters
+from mauve_core.shards.cluster_texts import RANDOM, Chosen, chosen_clusters
+from mauve_core.shards.plan import Work, notes_of
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.whereabouts import notes_of
 
 _ELSEWHERE = (
     "More texts cannot be read, because this machine has no work folder of the comparison: open the run where it was "
@@ -53,7 +51,7 @@ def _opened(folder: Path, found: ShardedComparison, own: CandidateOverAll) -> Wo
             )
         work = Work.open(folder)
         same = _is_of(work, found) and chosen_clusters(work, own.name) == _shown(found, own)
-    except (InputError, OSError) as error:
+    except (MauveLensError, OSError) as error:
         return f"More texts cannot be read: {words_of(error)}"
     return work if same else f"More texts cannot be read, because {folder} is the work folder of another comparison."
 

@@ -15,12 +15,10 @@ from PIL import Image, ImageFilter
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.perturbations.perturbation import Values
+from mauve_core.images.memory import strips
 
 # What an occluded part shows.
 MIDDLE_GRAY = (128, 128, 128)
-
-# Pixels whose colors are changed at once.
-BLOCK = 2**20
 
 # Pixels of a side that libjpeg writes at most.
 _WIDEST_JPEG = 65_500
@@ -123,9 +121,8 @@ def _sixths(
 
 def _recolored(image: Image.Image, change: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> Image.Image:
     """Change the colors, from 0 to 255, of some rows after others; results are rounded and clipped."""
-    pixels = np.array(image)
-    rows = max(1, BLOCK // image.width)
-    for start in range(0, image.height, rows):
-        part = pixels[start : start + rows]
-        part[:] = np.clip(np.rint(change(part.astype(np.float32))), 0, 255).astype(np.uint8)
-    return Image.fromarray(pixels)
+    changed = Image.new("RGB", image.size)
+    for top, part in strips(image):
+        colors = np.clip(np.rint(change(np.asarray(part, dtype=np.float32))), 0, 255)
+        changed.paste(Image.fromarray(colors.astype(np.uint8)), (0, top))
+    return changed

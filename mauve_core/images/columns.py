@@ -1,8 +1,8 @@
 """Columns of tables that may hold images: of Parquet files, of Hugging Face data sets, and of paths in CSV or JSONL.
 
 A cell holds an image as bytes, as a struct of ``bytes`` and ``path`` (the form of the package datasets), or as text,
-the path of a file. A table of images may be larger than memory, so bytes are read a few rows at a time, and only those
-of one column.
+the path of a file. A table of images may be larger than memory, so bytes are read a row at a time, and only those of
+one column.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 # First rows of a table, which decide whether a column holds images.
 LOOKED_AT = 16
 
-# Rows of images that are read together, and how many such batches are in memory: threads ask a little out of order.
-AT_ONCE, KEPT = 8, 6
+# Cells that stay in memory, because threads ask a little out of order, and the bytes of all but the last.
+KEPT, KEPT_BYTES = 48, 2**24
 
 # Parts of a struct that holds an image.
 BYTES, PATH = "bytes", "path"
@@ -135,9 +135,9 @@ class ParquetColumns:
         self._ends = list(accumulate(self._table.group_rows))
         self._lock = threading.Lock()
         self._column = ""
-        self._waiting: Iterator[tuple[int, list[Any]]] = iter(())
+        self._waiting: Iterator[bytes | None] = iter(())
         self._next = 0
-        self._batches: deque[tuple[int, list[Any]]] = deque(maxlen=KEPT)
+        self._kept: deque[bytes | None] = deque(maxlen=KEPT)
 
     def beginning(self) -> Mapping[str, list[Any]]:
         names = [field.name for field in self._schema if field.name in self.stored or _is_text(field.type)]
@@ -165,35 +165,34 @@ class ParquetColumns:
         if column not in self.stored:
             return None
         with self._lock:
-            first = min((start for start, _ in self._batches), default=self._next)
-            if column != self._column or row < first or self._group_start(row) > self._next:
+            if column != self._column or row < self._next - len(self._kept) or self._group_start(row) > self._next:
                 self._begin(column, row)
             while row >= self._next:
-                start, values = next(self._waiting, (row, []))
-                if not values:
-                    raise InputError(f"{self.path} is damaged: it has fewer rows than it says", todo="Copy it again")
-                self._batches.append((start, values))
-                self._next = start + len(values)
-            start, values = next(each for each in reversed(self._batches) if each[0] <= row)
-            found: bytes | None = values[row - start]
-            return found
+                try:
+                    self._kept.append(next(self._waiting))
+                except StopIteration:
+                    wrong = f"{self.path} is damaged: it has fewer rows than it says"
+                    raise InputError(wrong, todo="Copy it again") from None
+                self._next += 1
+                while len(self._kept) > 1 and sum(len(cell or b"") for cell in self._kept) > KEPT_BYTES:
+                    self._kept.popleft()
+            return self._kept[row - self._next]
 
     def _begin(self, column: str, row: int) -> None:
         """Go to the row group of a row."""
         self._column, self._next = column, self._group_start(row)
-        self._batches.clear()
-        self._waiting = self._cells(column, bisect_right(self._ends, row), self._next)
+        self._kept.clear()
+        self._waiting = self._cells(column, bisect_right(self._ends, row))
 
     def _group_start(self, row: int) -> int:
         """Return the first row of the group that a row is in."""
         group = bisect_right(self._ends, row)
         return self._ends[group - 1] if group else 0
 
-    def _cells(self, column: str, group: int, start: int) -> Iterator[tuple[int, list[Any]]]:
+    def _cells(self, column: str, group: int) -> Iterator[bytes | None]:
         parts = [f"{column}.{BYTES}"] if self._is_struct(column) else [column]
-        for batch in self._table.batches(parts, first_group=group, rows=AT_ONCE):
-            yield start, _part(batch[column], BYTES)
-            start += batch.num_rows
+        for batch in self._table.batches(parts, first_group=group, rows=1):
+            yield from _part(batch[column], BYTES)
 
     def _batches_of(self, parts: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield batches of these columns; without any, of the number of rows alone."""

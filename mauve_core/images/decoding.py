@@ -3,30 +3,53 @@
 Only five formats are tried, so that no other of Pillow's decoders sees a stranger's bytes. Size and shape are read from
 the header and refused before pixels are decoded. What a conversion changed is named: colors, depth, transparency,
 orientation, frames.
+
+A small file may declare any number of pixels. So the memory of all images at work, in whatever threads, is one room:
+what an image takes at most is reserved before its pixels are decoded, and given back when its user has done with them.
+An image that does not fit alone is refused. Copies are converted some rows at a time.
 """
 
 from __future__ import annotations
 
 import io
+import math
+import struct
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageFile, ImageOps, JpegImagePlugin, TiffImagePlugin, TiffTags, UnidentifiedImageError
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.images.memory import Room, strips
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff")
 
-# Of a file.
-MOST_BYTES = 200_000_000
+# Of the files that are read at once, so of each.
+FILES = Room(100_000_000)
+# Of the images that are decoded at once, with the copies that decoders, encoders and perturbations make of them.
+PIXELS = Room(400_000_000)
 
-# Of an image: 0.3 GB in memory while it is read.
+# Bytes a pixel: 4 of Pillow's RGB, as many of the file's own colors or of a turned copy, and what is computed of them.
+# A progressive JPEG keeps its coefficients; the decoder of WebP has two canvases and hands out a third.
+_TAKEN = {"WebP": 20}
+_USUALLY_TAKEN = 12
+# Bytes a byte of the file: chunks and tags are copied as they are looked at.
+_COPIES = 3
+
+# Of an image that is read at half its width and height.
 MOST_PIXELS = 100_000_000
+
+# Numbers in the tags of a TIFF, places of its strips among them: each may take 300 bytes while it is opened.
+_MOST_VALUES, _MOST_DIRECTORIES = 250_000, 16
+# Bytes of EXIF, whose numbers take thirty times as many; in a JPEG, pieces of at most 64 kB.
+_MOST_EXIF, _EXIF, _MOST_PIECES = 2**20, b"Exif\0\0", 16
+_BYTES, _TAG = (1, 2, 7), 12  # types of tags that stay bytes; bytes of a tag
+_TILE_WIDTH, _TILE_LENGTH = 322, 323
 
 # Pixels of a side, from which an encoder can see anything.
 LEAST_SIDE = 8
@@ -64,6 +87,8 @@ _DEEPEST = 2**16 - 1
 # Orientations of EXIF in which an image is not upright.
 _TURNS = range(2, 9)
 
+_TURNS_ON_ITS_SIDE = range(5, 9)
+
 _READ = ("PNG", "JPEG", "WebP", "GIF", "TIFF")
 _ALLOWED = "PNG, JPEG, WebP, GIF or TIFF"
 
@@ -98,6 +123,8 @@ class Picture:
     ----------
     pixels : PIL.Image.Image
         RGB, upright, without metadata.
+    size : (int, int)
+        Width and height of the file's image, upright; twice those of the pixels if it was read at half its sides.
     form : str
         "PNG", "JPEG", "WebP", "GIF" or "TIFF".
     changes : tuple of str
@@ -105,11 +132,13 @@ class Picture:
     """
 
     pixels: Image.Image
+    size: tuple[int, int]
     form: str
     changes: tuple[str, ...]
 
 
 ANIMATED = "are animated or have several pages: the first one is used"
+HALVED = "are too large to be read as they are: they are read at half their width and height"
 TURNED = "are turned as their camera says"
 TRANSPARENT = "are transparent: they are laid on white"
 DEEP = "have more than 8 bits a color: they are reduced to 8"
@@ -117,13 +146,22 @@ CMYK = "are in CMYK: they are converted to RGB"
 GRAY = "are gray"
 
 
+def require_bytes(size: int, name: str) -> None:
+    """Raise ImageRefusedError for a file of more bytes than are read."""
+    if size > FILES.total:
+        raise ImageRefusedError(
+            name, f"has {size:,} bytes", "too large", allowed=f"at most {FILES.total:,}", todo="Store it smaller"
+        )
+
+
 def begins_like_image(data: bytes) -> bool:
     """Return whether the first bytes are those of a known format of images, read or not."""
     return any(data[start : start + len(magic)] == magic for magic, start, form in _MAGIC if form not in _NO_IMAGES)
 
 
-def decode(data: bytes, name: str) -> Picture:
-    """Decode an image.
+@contextmanager
+def decoded(data: bytes, name: str) -> Iterator[Picture]:
+    """While the block runs, hold an image decoded, and room for its pixels and a copy or two of them.
 
     Parameters
     ----------
@@ -138,34 +176,116 @@ def decode(data: bytes, name: str) -> Picture:
         It is empty, no image of a known format, damaged, too large, too small or a strip.
     """
     form = _form_of(data, name)
-    with _refusals(name, form), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Pillow warns of is refused or converted here
-        if form == "PNG":  # whose checksums Pillow looks at here alone; without them, wrong pixels would be taken
-            with Image.open(io.BytesIO(data), formats=FORMATS) as unread:
-                _require_shape(unread.size, name)
+    copies = _COPIES * len(data)
+    with PIXELS.taken(copies), _refusals(name, form):
+        _require_few_tags(data, form, name)
+        with _opened(data) as unread:
+            _require_shape(unread.size, name)
+            taken, halved = _taken(unread, form, data, name)
+            if form == "PNG":  # whose checksums Pillow looks at here alone; without them, wrong pixels would be taken
                 unread.verify()
+    with PIXELS.taken(max(taken, copies)):
+        with _refusals(name, form):
+            picture = _decoded(data, form, name, halved=halved)
+        yield picture
+
+
+def _decoded(data: bytes, form: str, name: str, *, halved: bool) -> Picture:
+    with _opened(data) as opened:
+        size = opened.size
+        changes = [ANIMATED] if getattr(opened, "is_animated", False) else []
+        if halved:
+            opened.draft(None, (size[0] // 2, size[1] // 2))
+            changes.append(HALVED)
+        exif = opened.getexif()
+        if len(opened.info.get("exif", b"")) > _MOST_EXIF:
+            raise _too_many_tags(name)
+        turn = exif.get(ExifTags.Base.Orientation, 1)
+        if turn in _TURNS:
+            changes.append(TURNED)
+        if form == "PNG" and data[_PNG_DEPTH] > 8:
+            changes.append(DEEP)  # Pillow itself reduces colors, though not gray
+        ImageOps.exif_transpose(opened, in_place=True)
+        if not halved:
+            size = opened.size
+        elif turn in _TURNS_ON_ITS_SIDE:
+            size = size[::-1]
+        pixels = Image.new("RGB", opened.size)  # nothing of the file's metadata comes along
+        for top, part in strips(opened):
+            converted, found = _rgb(part, name)
+            pixels.paste(converted, (0, top))
+            changes.extend(found)
+    return Picture(pixels, size, form, tuple(dict.fromkeys(changes)))
+
+
+@contextmanager
+def _opened(data: bytes) -> Iterator[ImageFile.ImageFile]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what Pillow warns of is refused or converted here
         with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
-            _require_shape(opened.size, name)
-            changes = [ANIMATED] if getattr(opened, "n_frames", 1) > 1 else []
-            opened.seek(0)
-            if opened.getexif().get(ExifTags.Base.Orientation, 1) in _TURNS:
-                changes.append(TURNED)
-            if form == "PNG" and data[_PNG_DEPTH] > 8:
-                changes.append(DEEP)  # Pillow itself reduces colors, though not gray
-            upright = ImageOps.exif_transpose(opened)
-        pixels, converted = _rgb(upright, name)
-    bare = Image.frombytes("RGB", pixels.size, pixels.tobytes())  # nothing of the file's metadata comes along
-    return Picture(bare, form, tuple(dict.fromkeys((*changes, *converted))))
+            yield opened
+
+
+def _require_few_tags(data: bytes, form: str, name: str) -> None:
+    """Refuse metadata whose numbers would fill the memory as the file is opened, before it is."""
+    values = sum(_values(data)) if form == "TIFF" else 0
+    if values > _MOST_VALUES or (form == "JPEG" and data.count(_EXIF) > _MOST_PIECES):
+        raise _too_many_tags(name)
+
+
+def _values(data: bytes) -> Iterator[int]:
+    """The numbers of each tag of a TIFF's first page and of the directories that its tags name."""
+    order, seen = "<" if data[:1] == b"I" else ">", set[int]()
+    places = {*struct.unpack_from(f"{order}I", data, 4)}
+    while places - seen and len(seen) < _MOST_DIRECTORIES:
+        seen.add(at := min(places - seen))
+        with suppress(struct.error):  # there is no more of it, and Pillow stops there, too
+            (tags,) = struct.unpack_from(f"{order}H", data, at)
+            for index in range(tags):
+                tag, kind, count, value = struct.unpack_from(f"{order}HHII", data, at + 2 + _TAG * index)
+                yield 0 if kind in _BYTES else count
+                if tag in TiffTags.TAGS_V2_GROUPS:
+                    places.add(value)
+    if places - seen:
+        yield _MOST_VALUES + 1
+
+
+def _too_many_tags(name: str) -> ImageRefusedError:
+    return ImageRefusedError(name, "has too much metadata, or is in too many pieces", "too large", todo="Store it anew")
+
+
+def _taken(opened: ImageFile.ImageFile, form: str, data: bytes, name: str) -> tuple[int, bool]:
+    """Return the bytes that an image takes while it is decoded and used, and whether it is read at half its sides."""
+    tags = opened.tag_v2 if isinstance(opened, TiffImagePlugin.TiffImageFile) else {}
+    tile = tags.get(_TILE_WIDTH, 1), tags.get(_TILE_LENGTH, 1)
+    width, height = max(opened.size, tile, key=math.prod)
+    pixels, each = width * height, _TAKEN.get(form, _USUALLY_TAKEN)
+    if each * pixels <= PIXELS.total:
+        return each * pixels, False
+    if form == "JPEG" and pixels <= MOST_PIXELS and _is_one_scan(data):
+        return each * pixels // 4, True
+    raise ImageRefusedError(
+        name,
+        f"has {'a tile of ' if (width, height) == tile else ''}{width:,} x {height:,} pixels",
+        "too large",
+        allowed=f"at most {PIXELS.total // each:,} in all for this kind of {form}",
+        todo="Store it smaller",
+    )
+
+
+def _is_one_scan(data: bytes) -> bool:
+    """Whether all colors of a JPEG come row by row, so that no more than some rows need memory."""
+    with JpegImagePlugin.JpegImageFile(io.BytesIO(data)) as opened:  # which stops behind the header of the first scan
+        header = 6 + 2 * opened.layers
+        start = (0 if opened.fp is None else opened.fp.tell()) - header
+        return "progressive" not in opened.info and data[start : start + 3] == bytes((0, header, opened.layers))
 
 
 def _form_of(data: bytes, name: str) -> str:
     """The format by its first bytes; refuses what is none of those that are read."""
     if not data:
         raise ImageRefusedError(name, "is empty", "empty")
-    if len(data) > MOST_BYTES:
-        raise ImageRefusedError(
-            name, f"has {len(data):,} bytes", "too large", allowed=f"at most {MOST_BYTES:,}", todo="Store it smaller"
-        )
+    require_bytes(len(data), name)
     form = next((form for magic, start, form in _MAGIC if data[start : start + len(magic)] == magic), None)
     if form in _READ:
         return str(form)
@@ -184,10 +304,6 @@ def _require_shape(size: tuple[int, int], name: str) -> None:
     """Refuse, from the header, what would take too much memory or show nothing."""
     width, height = size
     shown = f"{width:,} x {height:,} pixels"
-    if width * height > MOST_PIXELS:
-        raise ImageRefusedError(
-            name, f"has {shown}", "too large", allowed=f"at most {MOST_PIXELS:,} in all", todo="Store it smaller"
-        )
     if min(size) < LEAST_SIDE:
         raise ImageRefusedError(name, f"has {shown}", "too small", allowed=f"at least {LEAST_SIDE} a side")
     if max(size) > MOST_RATIO * min(size):
@@ -229,7 +345,7 @@ def _refusals(name: str, form: str) -> Iterator[None]:
     except InputError:
         raise
     except Image.DecompressionBombError as error:
-        allowed = f"at most {MOST_PIXELS:,} in all"
+        allowed = f"at most {PIXELS.total // _USUALLY_TAKEN:,} in all"
         raise ImageRefusedError(
             name, "has too many pixels", "too large", allowed=allowed, todo="Store it smaller"
         ) from error

@@ -41,10 +41,11 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
 
             def prepare(index: int) -> NDArray[np.float32]:
                 name, digest = corpus.ids[index], digests[index]
-                if alteration is None:
-                    return model.prepare(original(place, name, digest))
-                made = alteration.made(digest)
-                return model.prepare(alteration(original(place, name, digest), digest) if made is None else made)
+                made = None if alteration is None else alteration.made(digest)
+                if made is not None:
+                    return model.prepare(made)
+                with original(place, name, digest) as image:
+                    return model.prepare(image if alteration is None else alteration(image, digest))
 
             return prepare
 

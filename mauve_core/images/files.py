@@ -2,8 +2,8 @@
 
 Tables are in :mod:`mauve_core.images.tables`.
 
-Links to folders are not followed, hidden files are skipped, and an archive is never unpacked to disk. Of a file or
-member longer than an image may be, no more is read than shows that it is.
+Links to folders are not followed, links to files outside the folder are refused, hidden files are skipped, and an
+archive is never unpacked to disk. A file or member longer than an image may be is not read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import weakref
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -22,8 +23,8 @@ from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import open_regular
 from mauve_core.base.zip_files import DAMAGES, open_zip
 from mauve_core.corpus import limits, streams
-from mauve_core.corpus.folders import spelled_out
-from mauve_core.images.decoding import MOST_BYTES, SUFFIXES, ImageRefusedError
+from mauve_core.corpus.folders import COPY_IT, leads_outside, spelled_out
+from mauve_core.images.decoding import FILES, SUFFIXES, ImageRefusedError, require_bytes
 
 # Of images that are not read; such a file is counted as left out, with the reason, and not as another file.
 UNREAD_SUFFIXES = (".heic", ".heif", ".avif", ".bmp", ".svg", ".jxl", ".jp2", ".ico", ".psd")
@@ -55,8 +56,8 @@ class ImagePlace(Protocol):
         """The folders of an image, from the outermost."""
         ...
 
-    def content(self, name: str) -> bytes:
-        """The bytes of an image; ImageRefusedError if they cannot be had."""
+    def content(self, name: str) -> AbstractContextManager[bytes]:
+        """Hold an image's bytes, and room for them, while a block runs; ImageRefusedError if they cannot be had."""
         ...
 
 
@@ -78,17 +79,29 @@ class Folder(_NamedByPath):
     names: tuple[str, ...]
     others: Counter[str]
 
-    def content(self, name: str) -> bytes:
-        inside = PurePosixPath(name)
+    @contextmanager
+    def content(self, name: str) -> Iterator[bytes]:
+        inside, path = PurePosixPath(name), self.path / name
         if inside.is_absolute() or ".." in inside.parts:  # as no name read here is, but a stored one may be
             raise ImageRefusedError(spelled_out(name), "is outside its folder", "unreadable")
-        try:
-            with open_regular(self.path / name) as stream:
-                return stream.read(MOST_BYTES + 1)  # one more byte shows that it is too long
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or words_of(error)
-            todo = GONE if isinstance(error, FileNotFoundError) else ""
-            raise ImageRefusedError(spelled_out(name), f"cannot be read: {why}", "unreadable", todo=todo) from error
+        with ExitStack() as held:
+            try:
+                if leads_outside(self.path, path):
+                    raise ImageRefusedError(
+                        spelled_out(name), "is a link to a file outside its folder", "unreadable", todo=COPY_IT
+                    )
+                stream = held.enter_context(open_regular(path))
+                size = os.fstat(stream.fileno()).st_size
+                require_bytes(size, spelled_out(name))
+                held.enter_context(FILES.taken(size))
+                data = stream.read(size)
+            except ImageRefusedError:
+                raise
+            except (OSError, ValueError) as error:
+                why = getattr(error, "strerror", None) or words_of(error)
+                todo = GONE if isinstance(error, FileNotFoundError) else ""
+                raise ImageRefusedError(spelled_out(name), f"cannot be read: {why}", "unreadable", todo=todo) from error
+            yield data
 
 
 @dataclass(frozen=True)
@@ -106,18 +119,26 @@ class Archive(_NamedByPath):
         weakref.finalize(self, stream.close)
         return open_zip(stream)
 
-    def content(self, name: str) -> bytes:
-        try:
-            with self._opened.open(name) as stream:
-                return stream.read(MOST_BYTES + 1)
-        except NotImplementedError as error:  # a method of compression; it is a RuntimeError, too
-            raise ImageRefusedError(name, f"cannot be unpacked: {words_of(error)}", "unreadable") from error
-        except RuntimeError as error:  # what zipfile raises for a password
-            raise ImageRefusedError(
-                name, "is encrypted", "unreadable", todo="Store the archive without a password"
-            ) from error
-        except (OSError, *DAMAGES) as error:
-            raise ImageRefusedError(name, f"cannot be unpacked: {words_of(error)}", "unreadable") from error
+    @contextmanager
+    def content(self, name: str) -> Iterator[bytes]:
+        with ExitStack() as held:
+            try:
+                size = self._opened.getinfo(name).file_size
+                require_bytes(size, name)
+                held.enter_context(FILES.taken(size))
+                with self._opened.open(name) as stream:
+                    data = stream.read()  # no more than the directory says
+            except ImageRefusedError:
+                raise
+            except NotImplementedError as error:  # a method of compression; it is a RuntimeError, too
+                raise ImageRefusedError(name, f"cannot be unpacked: {words_of(error)}", "unreadable") from error
+            except RuntimeError as error:  # what zipfile raises for a password
+                raise ImageRefusedError(
+                    name, "is encrypted", "unreadable", todo="Store the archive without a password"
+                ) from error
+            except (OSError, *DAMAGES) as error:
+                raise ImageRefusedError(name, f"cannot be unpacked: {words_of(error)}", "unreadable") from error
+            yield data
 
 
 def images_at(path: Path) -> ImagePlace:

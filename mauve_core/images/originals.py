@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from PIL import Image
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.media import Alteration
-from mauve_core.images.decoding import ImageRefusedError, decode
+from mauve_core.images.decoding import ImageRefusedError, decoded
 from mauve_core.images.files import ImagePlace
 
 
-def original(place: ImagePlace, name: str, digest: str) -> Image.Image:
-    """Return the pixels of an image.
+@contextmanager
+def original(place: ImagePlace, name: str, digest: str) -> Iterator[Image.Image]:
+    """Hold the pixels of an image, and room for them and a copy or two, while a block runs.
 
     Parameters
     ----------
@@ -30,15 +33,16 @@ def original(place: ImagePlace, name: str, digest: str) -> Image.Image:
     InputError
         It has gone or changed since it was read.
     """
-    try:
-        data = place.content(name)
-    except ImageRefusedError as error:
-        raise InputError(
-            f"The image {name!r} is no longer where it was read", todo="Put it back, or read the images again"
-        ) from error
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise InputError(f"The image {name!r} has changed since it was read", todo="Read the images again")
-    return decode(data, name).pixels
+    with ExitStack() as held:
+        try:
+            data = held.enter_context(place.content(name))
+        except ImageRefusedError as error:
+            raise InputError(
+                f"The image {name!r} is no longer where it was read", todo="Put it back, or read the images again"
+            ) from error
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise InputError(f"The image {name!r} has changed since it was read", todo="Read the images again")
+        yield held.enter_context(decoded(data, name)).pixels
 
 
 def digests_of(corpus: Corpus) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageChops
 
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.corpus import Corpus
@@ -30,6 +30,7 @@ from mauve_core.corpus.perturbations.perturbation import (
 from mauve_core.images import changes
 from mauve_core.images.originals import digests_of, original
 from mauve_core.images.tables import place_of
+from mauve_core.images.thumbnails import thumbnail
 
 # Part of the keys of features; raise it when the same perturbation gives other pixels.
 FORMAT = 1
@@ -39,8 +40,8 @@ ITEMS = "images"
 # Images that are changed at once.
 THREADS = 4
 
-# Of perturbed images that wait to be encoded: 580 photos of 640 by 480 pixels.
-KEPT_BYTES = 2**29
+# Of perturbed images that wait to be encoded: 52 photos of 640 by 480 pixels. Larger ones are made again.
+KEPT_BYTES, LARGEST_KEPT = 2**26, 2**22
 
 _SHARE = "a share of the image's {} above 0 and below 1"
 
@@ -223,17 +224,21 @@ def perturb(corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: 
         place, room = place_of(corpus), _Room(alteration.kept)
 
         def changes_it(index: int) -> bool:
-            image = original(place, corpus.ids[index], digests[index])
-            after = alteration(image, digests[index])
-            changes = after.size != image.size or after.tobytes() != image.tobytes()
-            if changes:
-                room.keep(digests[index], after)
-            return changes
+            with original(place, corpus.ids[index], digests[index]) as image:
+                after = alteration(image, digests[index])
+                changes = not _are_equal(image, after)
+                if changes:
+                    room.keep(digests[index], after)
+                return changes
 
         changed[chosen] = _in_threads(changes_it, chosen.tolist(), f"Perturbing: {perturbation.kind.title}", progress)
     note = about_unchanged(perturbation, chosen.size, int(chosen.size - changed.sum()))
     altered = replace(corpus, media=None if corpus.media is None else replace(corpus.media, alteration=alteration))
     return PerturbedCorpus(altered, changed, (note,) if note else ())
+
+
+def _are_equal(image: Image.Image, other: Image.Image) -> bool:
+    return image.size == other.size and ImageChops.difference(image, other).getbbox() is None
 
 
 class _Room:
@@ -243,22 +248,22 @@ class _Room:
         self._kept, self._bytes, self._lock = kept, 0, Lock()
 
     def keep(self, digest: str, image: Image.Image) -> None:
-        size = image.width * image.height * len(image.getbands())
+        size = 4 * image.width * image.height  # as Pillow keeps RGB
         with self._lock:
-            if digest not in self._kept and self._bytes + size <= KEPT_BYTES:
+            if digest not in self._kept and size <= LARGEST_KEPT and self._bytes + size <= KEPT_BYTES:
                 self._kept[digest] = image
                 self._bytes += size
 
 
-def perturbed_image(corpus: Corpus, index: int, perturbation: Perturbation, seed: int) -> Image.Image:
-    """Return one image of a corpus after a perturbation, as it is encoded; the dose does not count.
+def perturbed_picture(corpus: Corpus, index: int, perturbation: Perturbation, seed: int, side: int) -> bytes:
+    """Return one image of a corpus after a perturbation, as it is encoded, in WebP; the dose does not count.
 
     Errors as :func:`perturb`; also if the original is in a data set of the hub, because pages ask no other machine.
     """
     require_of(ITEMS, perturbation, PERTURBATIONS)
     digest = digests_of(corpus)[index]
-    image = original(place_of(corpus, local=True), corpus.ids[index], digest)
-    return Alteration(perturbation, seed)(image, digest)
+    with original(place_of(corpus, local=True), corpus.ids[index], digest) as image:
+        return thumbnail(Alteration(perturbation, seed)(image, digest), side)
 
 
 def _in_threads(found: Callable[[int], bool], indices: Sequence[int], stage: str, progress: Progress) -> list[bool]:

@@ -18,14 +18,14 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.corpus.entries import EXAMPLES, Exclusion, exclusions_by_reason, repeats_among
 from mauve_core.corpus.media import SIDES, Thumbnails
-from mauve_core.images.decoding import ImageRefusedError, decode
+from mauve_core.images.decoding import ImageRefusedError, decoded
 from mauve_core.images.describing import description
 from mauve_core.images.files import ImagePlace, images_at
 from mauve_core.images.properties import mean_color, properties_of
 from mauve_core.images.thumbnails import thumbnail
 
 STAGE = "Reading images"
-# Images decoded at once: each may take some hundred megabytes while it is read.
+# Images decoded at once, of the larger ones as many as there is room for.
 THREADS = 4
 
 
@@ -139,14 +139,14 @@ _Read = tuple[ReadImage, tuple[bytes, ...]] | ImageRefusedError
 
 def _read(place: ImagePlace, name: str) -> _Read:
     try:
-        data = place.content(name)
-        picture = decode(data, place.label(name))
+        with place.content(name) as data, decoded(data, place.label(name)) as picture:
+            levels, properties = place.levels(name), properties_of(picture.pixels)
+            properties |= dict(zip(("width", "height"), map(float, picture.size), strict=True))
+            words = description(properties, levels, mean_color(picture.pixels))
+            image = ReadImage(name, hashlib.sha256(data).hexdigest(), levels, properties, words, picture.changes)
+            return image, tuple(thumbnail(picture.pixels, side) for side in SIDES)
     except ImageRefusedError as refusal:
         return refusal
-    levels, properties = place.levels(name), properties_of(picture.pixels)
-    words = description(properties, levels, mean_color(picture.pixels))
-    image = ReadImage(name, hashlib.sha256(data).hexdigest(), levels, properties, words, picture.changes)
-    return image, tuple(thumbnail(picture.pixels, side) for side in SIDES)
 
 
 def _in_threads(place: ImagePlace) -> Iterator[_Read]:

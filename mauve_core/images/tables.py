@@ -6,14 +6,14 @@ a path, holds images; or if a column of text holds such paths and no other is on
 prompt, a title or a label beside the paths is none (:mod:`mauve_core.corpus.fields`).
 
 A path, relative to the table or absolute, leads to a file below the table's folder, or the image is left out: a table
-from elsewhere must not bring other files of this machine into a run. Links are followed, as in folders of images.
+from elsewhere must not bring other files of this machine into a run. Links out of it are refused, as in folders.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -27,9 +27,10 @@ from mauve_core.corpus.entries import id_of, id_problem, repeated_of, require_te
 from mauve_core.corpus.fields import Fields, choose_fields, may_be_text
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.looks import hold_text
+from mauve_core.corpus.parquet import LongPageError
 from mauve_core.corpus.table import Table
 from mauve_core.images.columns import BYTES, PATH, Columns, columns_of
-from mauve_core.images.decoding import SUFFIXES, ImageRefusedError, begins_like_image
+from mauve_core.images.decoding import FILES, SUFFIXES, ImageRefusedError, begins_like_image, require_bytes
 from mauve_core.images.files import UNREAD_SUFFIXES, Folder, ImagePlace, folder_levels, place_at
 
 NAME_IT = "Name the column: --text-field COLUMN on the command line, text_field in Python"
@@ -85,13 +86,17 @@ class ImageTable:
         found = _found(self._paths[self.row_of[name]], self.columns.roots)
         return () if found is None or PurePosixPath(found[1]).is_absolute() else folder_levels(found[1])
 
-    def content(self, name: str) -> bytes:
+    @contextmanager
+    def content(self, name: str) -> Iterator[bytes]:
         row = self.row_of.get(name)
         if row is None:
             raise ImageRefusedError(spelled_out(name), "is in no row of its table", "unreadable")
         data = self.columns.data(self.fields.text, row)
         if data is not None:
-            return data
+            require_bytes(len(data), self.label(name))
+            with FILES.taken(len(data)):
+                yield data
+            return
         path = self._paths[row]
         if path is None or not path.strip():
             raise ImageRefusedError(self.label(name), "has no image", "empty")
@@ -101,10 +106,11 @@ class ImageTable:
                 spelled_out(path),
                 "is outside the table's folder",
                 "unreadable",
-                todo="Put the table into a folder that holds the images, or a link to theirs beside it",
+                todo="Put the table into the folder that holds the images",
             )
         folder, inside = found
-        return Folder(folder, (), Counter()).content(inside)
+        with Folder(folder, (), Counter()).content(inside) as data:
+            yield data
 
 
 def is_image_table(path: Path, field: str | None = None) -> bool:
@@ -114,14 +120,19 @@ def is_image_table(path: Path, field: str | None = None) -> bool:
 
 def image_columns(path: Path, field: str | None = None) -> tuple[str, ...]:
     """Return the columns that hold images, as the module says, or the named one if it does; none of no table."""
-    # Whoever then reads the table as texts says what is wrong with it.
-    with suppress(InputError, MissingPackageError, UnicodeDecodeError):
+    columns = None
+    try:
         columns = columns_of(path)
         if columns is not None:
             first = columns.beginning()
             if field is None:
                 return tuple(_image_columns(columns, first))
             return (field,) if _holds_images(columns, first, field) else ()
+    except LongPageError:
+        if columns is None or field is None or field in columns.stored:
+            raise
+    except (InputError, MissingPackageError, UnicodeDecodeError):
+        pass  # whoever then reads the table as texts says what is wrong with it
     return ()
 
 

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import open_regular, read_stored, storage_errors, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.base.json_values import parse_json
 from mauve_core.base.progress import remaining_seconds
 from mauve_core.base.validation import Count, Holds
 
@@ -135,7 +136,7 @@ def read_json(path: Path) -> dict[str, Any]:
         with storage_errors(path):
             if not path.exists():
                 raise StorageError(f"{path} is missing", todo=_ANEW)
-            values = json.loads(read_stored(path))
+            values = parse_json(read_stored(path))
     except (ValueError, RecursionError) as error:
         raise StorageError(f"{path} is damaged: {words_of(error)}", todo=_ANEW) from error
     if not isinstance(values, dict):

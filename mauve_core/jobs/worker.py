@@ -85,6 +85,8 @@ def work(folder: Path) -> JobState:
         log(traceback.format_exc(), lines=True)
         if memory.ran_out(error):
             message = f"Out of memory. Use fewer texts or a smaller model. {_one_line(error)}"
+        elif (refused := faults.refused_by_system(error)) is not None:
+            message = str(refused)
         else:
             faults.remember(error, f"job {reporter.kind}")
             message = f"Error in this program: {_one_line(error)}. See the log for details. {faults.REPORT}."

@@ -263,7 +263,7 @@ class RatingStore:
         except sqlite3.OperationalError as error:
             todo = "Free some space, check the folder's permissions, or close the program that holds the file"
             raise StorageError(f"The ratings {self.path} cannot be used: {words_of(error)}", todo=todo) from error
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             raise self._damaged(error) from error
 
     def _check_format(self, connection: sqlite3.Connection) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import InputError, ModelUnavailableError, is_of_library, library_errors, words_of
 from mauve_core.base.extras import MissingPackageError
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.base.summaries import short
@@ -51,6 +51,9 @@ SUFFIXES = (".smi", ".smiles")
 
 # Characters of a SMILES: ChemNet reads 350 with the end mark, and longer ones would change the others of a batch.
 LONGEST, TOO_LONG = 349, "longer than 349 characters"
+
+# Why a molecule is left out at which RDKit itself fails.
+FAILED = "refused by RDKit"
 
 # By name, in display order.
 PROPERTIES: Mapping[str, Property] = {
@@ -163,8 +166,11 @@ class MoleculeEncoder(ContentEncoder[str]):
         with reading_weights(identity.location):
             network = fcd.load_ref_model(identity.location)
 
+        def fails(error: BaseException) -> ModelUnavailableError:
+            return ModelUnavailableError(f"ChemNet ({identity.location}) cannot encode molecules: {words_of(error)}")
+
         def run(smiles: Sequence[str]) -> NDArray[np.float32]:
-            with warnings.catch_warnings():
+            with library_errors(fails), warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # fcd stacks rows by an old name of NumPy's
                 return np.asarray(fcd.get_predictions(network, list(smiles), BATCH, 0, device), np.float32)
 
@@ -214,18 +220,35 @@ def _read_lines(
     with rdBase.BlockLogs():  # exclusions say what is wrong
         for number, line in lines:
             written, own, *_ = *line.split(maxsplit=1), "", ""
-            parsed = _parsed(written)
-            if isinstance(parsed, str):
-                refused.append((parsed, f"line {number}: {short(written)}" if written else f"line {number}"))
+            try:
+                found = _described(written, drawn)
+            except BaseException as error:
+                if not is_of_library(error):
+                    raise
+                found = FAILED
+            if isinstance(found, str):
+                refused.append((found, f"line {number}: {short(written)}" if written else f"line {number}"))
             else:
-                smiles, found = parsed
-                digest, known = hashlib.sha256(smiles.encode()).hexdigest(), _known_of(found)
+                smiles, digest, known, pictures = found
                 molecules.append(Molecule(own.strip() or str(number), bool(own), written, smiles, digest, known))
-                if digest not in drawn:
+                if pictures:
                     drawn.add(digest)
-                    thumbnails.add(digest, _pictures(found))
+                    thumbnails.add(digest, pictures)
             done()
     return molecules, refused
+
+
+def _described(written: str, drawn: Set[str]) -> tuple[str, str, dict[str, Any], tuple[bytes, ...]] | str:
+    """Return the canonical SMILES, its digest, what is known and, unless drawn before, pictures; or why there is none.
+
+    RDKit raises errors of its own, such as a RuntimeError for an element that it does not know.
+    """
+    parsed = _parsed(written)
+    if isinstance(parsed, str):
+        return parsed
+    smiles, found = parsed
+    digest = hashlib.sha256(smiles.encode()).hexdigest()
+    return smiles, digest, _known_of(found), () if digest in drawn else _pictures(found)
 
 
 def _parsed(written: str) -> tuple[str, Any] | str:

@@ -203,13 +203,13 @@ def _encoded(
     while True:
         try:
             encoding = encoder.encode(corpus, store=store, progress=progress)
-            zeros = np.flatnonzero(~encoding.array.any(axis=1)).tolist() if kind_of(corpus.kind).has_words else []
+            zeros = np.flatnonzero(~encoding.array.any(axis=1)).tolist()
             if zeros:
                 raise RefusedTextsError.of(zeros, "The encoder gives nothing but zeros for")
             return corpus, encoding
         except RefusedTextsError as error:
             if not skip:
-                raise error.of_side(name, corpus.label, SKIP) from error
+                raise error.of_side(name, corpus.label, SKIP, kind_of(corpus.kind).words) from error
             corpus = _without(name, corpus, error.indices)
 
 

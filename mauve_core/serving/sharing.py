@@ -10,15 +10,15 @@ import ipaddress
 import os
 import re
 import stat
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require
-from mauve_core.base.files import SECRETS, home, read_stored, require_plain_file
+from mauve_core.base.files import SECRETS, home, require_plain_file
+from mauve_core.base.toml_files import read_toml
 from mauve_core.serving.passwords import PasswordHash, parse_hash
 
 PASSWORD_HASH = "MAUVE_LENS_PASSWORD_HASH"
@@ -195,13 +195,7 @@ def _secrets_file() -> Path | None:
             received=f"mode {stat.S_IMODE(mode):o}",
             todo=f"Restrict it: chmod 600 {path}. If others may have read it, also replace its secrets",
         )
-    try:
-        values = tomllib.loads(read_stored(path).decode())
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path} cannot be read: {words_of(error)}", todo="Correct it as shown in docs/sharing.md"
-        ) from error
-    section = values.get("auth")
+    section = read_toml(path, "file of secrets").get("auth")
     if section is None:
         return None
     missing = [name for name in _NEEDED if not isinstance(section, dict) or not str(section.get(name, "")).strip()]

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.array_files import load_array
 from mauve_core.base.config import HUMAN
-from mauve_core.base.files import write_array, write_atomically
 from mauve_core.numerics.feature_space.reduction import Projection
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.kmeans.lloyd import sums_by_label
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.scoring.partitioning import clustering_seeds
-from mauve_core.shards.drawing import mixed
 from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows, filled
-from mauve_core.shards.plan import GROUPS, Work, write_arrays
+from mauve_core.shards.plan import GROUPS, Work
+from mauve_core.shards.samples import mixed
 
 # Most Lloyd iterations on a sample: those that follow are over all rows, on all workers.
 START_ITERATIONS = 20
@@ -97,19 +96,14 @@ def partition_path(work: Work, partition: str, *parts: str | int) -> Path:
 
 def projection_path(work: Work, partition: str) -> Path:
     """Where the projection of a partition is."""
-    return partition_path(work, partition, "projection.npz")
+    return partition_path(work, partition, "projection.json")
 
 
 def write_projection(work: Work, partition: str, projection: Projection) -> None:
     """Store the projection of a partition."""
     length = np.nan if projection.common_length is None else projection.common_length
-    write_arrays(
-        projection_path(work, partition),
-        mean=projection.mean,
-        axes=projection.axes,
-        explained=projection.explained,
-        length=length,
-    )
+    arrays = {"mean": projection.mean, "axes": projection.axes, "explained": projection.explained, "length": length}
+    work.finish(projection_path(work, partition), arrays=arrays)
 
 
 def read_projection(work: Work, partition: str) -> Projection:
@@ -122,11 +116,6 @@ def read_projection(work: Work, partition: str) -> Projection:
 def coordinates_path(work: Work, partition: str, source: str, index: int) -> Path:
     """Where the coordinates of a shard are."""
     return partition_path(work, partition, "coordinates", work.number(source), index).with_suffix(".npy")
-
-
-def sample_path(work: Work, partition: str, source: str, index: int) -> Path:
-    """Where the coordinates of the sampled rows of a shard are; written after all coordinates."""
-    return partition_path(work, partition, "sample", work.number(source), index).with_suffix(".npy")
 
 
 def project_shard(work: Work, partition: str, source: str, index: int, sampled: int) -> None:
@@ -142,21 +131,16 @@ def project_shard(work: Work, partition: str, source: str, index: int, sampled: 
                 stream.write(projection.transform(rows).astype("<f4").data)  # type: ignore[attr-defined]
 
         path = coordinates_path(work, partition, source, index)
-        write_atomically(path, write)
+        work.write(path, write)
     _, order = drawing(work, source, index)
     seeded = mixed(order ^ mixed(np.array([work.plan.score.seed], dtype=np.uint64)))
     chosen = np.sort(np.argsort(seeded, kind="stable")[:sampled])
-    write_array(sample_path(work, partition, source, index), np.load(path, mmap_mode="r")[chosen])
-
-
-def centers_path(work: Work, partition: str, iteration: int) -> Path:
-    """Where the (seeds, k, c) centers are with which an iteration begins."""
-    return partition_path(work, partition, "centers", iteration).with_suffix(".npy")
+    work.finish(path, ".npy", arrays={"sample": load_array(path, mapped=True)[chosen]})
 
 
 def start_path(work: Work, partition: str, seed_index: int) -> Path:
     """Where the centers of one start are."""
-    return partition_path(work, partition, "start", seed_index).with_suffix(".npy")
+    return partition_path(work, partition, "start", seed_index).with_suffix(".json")
 
 
 def start(work: Work, partition: str, seed_index: int, k: int, whole: bool) -> None:
@@ -165,11 +149,11 @@ def start(work: Work, partition: str, seed_index: int, k: int, whole: bool) -> N
     ``whole`` says that the sample has all rows: then the iterations go on as they do in memory.
     """
     score = work.plan.score
-    parts = [np.load(sample_path(work, partition, *shard)) for shard in shards_of(work, partition)]
+    parts = [work.arrays(coordinates_path(work, partition, *shard))["sample"] for shard in shards_of(work, partition)]
     seed = clustering_seeds(score)["joint" if partition == JOINT else "pairwise"][seed_index]
     most = score.max_iterations if whole else min(START_ITERATIONS, score.max_iterations)
     found = kmeans(np.concatenate(parts), k, restarts=score.restarts, max_iterations=most, seed=seed)
-    write_array(start_path(work, partition, seed_index), found.centers)
+    work.finish(start_path(work, partition, seed_index), arrays={"centers": found.centers})
 
 
 def batches(work: Work, partition: str) -> list[Batch]:
@@ -183,23 +167,24 @@ def sums_path(work: Work, partition: str, iteration: int, batch: Batch) -> Path:
     """Where an iteration's sums over a batch of shards are."""
     source, index = batch[0]
     folder = partition_path(work, partition, "sums", iteration, work.number(source))
-    return folder / f"{index:05}-{len(batch)}.npz"
+    return folder / f"{index:05}-{len(batch)}.json"
 
 
 def sum_batch(work: Work, partition: str, iteration: int, batch: Batch, active: Sequence[int]) -> None:
     """Assign the rows of a batch of shards to the nearest centers under each active seed, and add them up."""
-    centers = _centers(centers_path(work, partition, iteration))
+    centers = centers_of(work, partition, iteration)
     k, c = centers.shape[1:]
     counts = np.zeros((len(active), k), dtype=np.int64)
     sums, objective = np.zeros((len(active), k, c)), np.zeros(len(active))
-    for rows in (rows for shard in batch for rows in _blocks(coordinates_path(work, partition, *shard))):
+    for rows in (rows for shard in batch for rows in _blocks(work, coordinates_path(work, partition, *shard))):
         measured = Rows(rows)
         for place, seed in enumerate(active):
             labels, distances = measured.nearest(centers[seed].astype(np.float32))
             counts[place] += np.bincount(labels, minlength=k)
             sums[place] += sums_by_label(rows, labels, k)
             objective[place] += distances.sum(dtype=np.float64)
-    write_arrays(sums_path(work, partition, iteration, batch), counts=counts, sums=sums, objective=objective)
+    arrays = {"counts": counts, "sums": sums, "objective": objective}
+    work.finish(sums_path(work, partition, iteration, batch), arrays=arrays)
 
 
 def read_sums(work: Work, partition: str, iteration: int) -> Sums:
@@ -219,21 +204,21 @@ def forget_sums(work: Work, partition: str, iteration: int) -> None:
 
 def read_state(work: Work, partition: str) -> State | None:
     """Read where the iterations are; None before the first."""
-    path = _state_path(work, partition)
-    if not path.exists():
+    done = sorted(state_path(work, partition, 0).parent.glob("*.json"))
+    if not done:
         return None
-    stored = work.arrays(path)
+    stored = work.arrays(done[-1])
     return State(int(stored.pop("iteration")), **stored)
 
 
 def write_state(work: Work, partition: str, state: State) -> None:
-    """Write the centers for the next tasks, then where the iterations are."""
-    write_array(centers_path(work, partition, state.iteration), state.centers)
-    write_arrays(_state_path(work, partition), **state._asdict())
+    """Write where the iterations are: also the centers for the next tasks."""
+    work.finish(state_path(work, partition, state.iteration), arrays=state._asdict())
 
 
-def _state_path(work: Work, partition: str) -> Path:
-    return partition_path(work, partition, "state.npz")
+def state_path(work: Work, partition: str, iteration: int) -> Path:
+    """Where the state is with which an iteration begins."""
+    return partition_path(work, partition, "states", iteration).with_suffix(".json")
 
 
 def labels_path(work: Work, partition: str, source: str, index: int) -> Path:
@@ -241,28 +226,24 @@ def labels_path(work: Work, partition: str, source: str, index: int) -> Path:
     return partition_path(work, partition, "labels", work.number(source), index).with_suffix(".npy")
 
 
-def tallies_path(work: Work, partition: str, source: str, index: int) -> Path:
-    """Where the counts of a shard by group and cluster are; written after the labels."""
-    return labels_path(work, partition, source, index).with_suffix(".npz")
-
-
 def label_shard(work: Work, partition: str, iteration: int, source: str, index: int) -> None:
     """Write the cluster of each row of a shard under each seed, and count rows by group and cluster."""
-    centers = _centers(centers_path(work, partition, iteration))
+    centers = centers_of(work, partition, iteration)
     k = centers.shape[1]
     path = coordinates_path(work, partition, source, index)
     kind = np.uint16 if k <= 2**16 else np.int32
     parts = [
         np.stack([measured.nearest(one.astype(np.float32))[0] for one in centers]).astype(kind)
-        for measured in map(Rows, _blocks(path))
+        for measured in map(Rows, _blocks(work, path))
     ]
     labels = np.concatenate(parts, axis=1)
-    write_array(labels_path(work, partition, source, index), labels)
+    place = labels_path(work, partition, source, index)
+    work.write(place, lambda stream: np.save(stream, labels, allow_pickle=False))
     groups = (drawing(work, source, index)[0] % np.uint64(GROUPS)).astype(np.int64)
     found = [np.unique(groups * k + own, return_counts=True) for own in labels.astype(np.int64)]
     arrays = {f"cells{seed}": cells for seed, (cells, _) in enumerate(found)}
     arrays |= {f"counts{seed}": counts for seed, (_, counts) in enumerate(found)}
-    write_arrays(tallies_path(work, partition, source, index), **arrays)
+    work.finish(place, ".npy", arrays=arrays)
 
 
 def grouped_counts(work: Work, partition: str, source: str, k: int) -> NDArray[np.int32]:
@@ -270,24 +251,19 @@ def grouped_counts(work: Work, partition: str, source: str, k: int) -> NDArray[n
     seeds = work.plan.score.seeds
     total = np.zeros((seeds, GROUPS * k), dtype=np.int32)
     for index in filled(work, source):
-        stored = work.arrays(tallies_path(work, partition, source, index))
+        stored = work.arrays(labels_path(work, partition, source, index))
         for seed in range(seeds):
             total[seed, stored[f"cells{seed}"]] += stored[f"counts{seed}"].astype(np.int32)
     return total.reshape(seeds, GROUPS, k)
 
 
-def _blocks(path: Path) -> list[NDArray[np.float32]]:
+def _blocks(work: Work, path: Path) -> list[NDArray[np.float32]]:
     """The rows of a file a block at a time, mapped rather than read."""
-    table = np.load(path, mmap_mode="r")
+    table = work.array(path)
     return [np.asarray(table[start : start + ROWS_AT_ONCE]) for start in range(0, len(table), ROWS_AT_ONCE)]
 
 
-def _centers(path: Path) -> NDArray[np.float64]:
-    return _read_centers(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=1)
-def _read_centers(path: Path, _: int) -> NDArray[np.float64]:
-    """The centers of an iteration, which a process reads once for all its tasks."""
-    centers: NDArray[np.float64] = np.load(path)
+def centers_of(work: Work, partition: str, iteration: int) -> NDArray[np.float64]:
+    """The (seeds, k, c) centers with which an iteration begins."""
+    centers: NDArray[np.float64] = work.arrays(state_path(work, partition, iteration), "centers")["centers"]
     return centers

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.scoring.result import lower_median
-from mauve_core.shards.clustering import centers_path, shards_of, sources_of
-from mauve_core.shards.encoding import filled
-from mauve_core.shards.keepsakes import (
+from mauve_core.shards.cluster_texts import (
     MOST_CLUSTERS,
     NEAREST,
     RANDOM,
+    KeptText,
     Rows,
     chosen_path,
     fetched_path,
@@ -28,9 +25,11 @@ from mauve_core.shards.keepsakes import (
     read_rows,
     write_rows,
 )
+from mauve_core.shards.clustering import centers_of, shards_of, sources_of
+from mauve_core.shards.encoding import filled
 from mauve_core.shards.passes import Passes
-from mauve_core.shards.plan import Work, write_arrays
-from mauve_core.shards.tasks import Task, remaining
+from mauve_core.shards.plan import Work, record_of
+from mauve_core.shards.tasks import Task, remaining, shard_task
 from mauve_core.shards.wording import (
     Prompted,
     add_up,
@@ -46,25 +45,6 @@ _LAST_WORD = re.compile(r"[\w'’]+\Z")
 
 _SIDES = ("human", "model")
 _WAYS = {"nearest": NEAREST, "random": RANDOM}
-
-
-@dataclass(frozen=True)
-class KeptText:
-    """A text of a cluster.
-
-    Attributes
-    ----------
-    id : str
-    prompt : str or None
-    text : str
-    cut : bool
-        Whether the text goes on.
-    """
-
-    id: str
-    prompt: str | None
-    text: str
-    cut: bool
 
 
 class KeptSide(NamedTuple):
@@ -133,15 +113,15 @@ def choose(
     sides = [np.asarray(side[seed], dtype=np.int64) for side in (p, q)]
     counts = np.stack([side.sum(axis=0) for side in sides])
     clusters = costliest(*counts)[:MOST_CLUSTERS]
-    write_arrays(
-        chosen_path(work, candidate),
-        seed=seed,
-        k=counts.shape[1],
-        clusters=clusters,
-        counts=counts[:, clusters],
-        effects=np.stack([design_effects(side)[clusters] for side in sides]),
-        centers=np.load(centers_path(work, candidate, iteration))[seed, clusters],
-    )
+    arrays = {
+        "seed": seed,
+        "k": counts.shape[1],
+        "clusters": clusters,
+        "counts": counts[:, clusters],
+        "effects": np.stack([design_effects(side)[clusters] for side in sides]),
+        "centers": centers_of(work, candidate, iteration)[seed, clusters],
+    }
+    work.finish(chosen_path(work, candidate), arrays=arrays)
 
 
 def costliest(human: NDArray[np.int64], model: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -182,7 +162,7 @@ def collect(work: Work, passes: Passes) -> None:
     passes.run("fetch", _fetch_tasks(work))
     work.fetched = True
     for candidate in work.plan.candidates:
-        if not proposed_path(work, candidate).exists():
+        if not record_of(proposed_path(work, candidate)).exists():
             _, clusters = kept_clusters(work, candidate)
             propose(work, candidate, [[_prompted(side.random) for side in (one.human, one.model)] for one in clusters])
     if not all(total_path(work, candidate).exists() for candidate in work.plan.candidates):
@@ -198,13 +178,8 @@ def _prompted(texts: Sequence[KeptText]) -> list[Prompted]:
 
 def _keep_tasks(work: Work, candidate: str) -> list[Task]:
     return [
-        Task(
-            "keep",
-            (candidate, source, index),
-            kept_path(work, candidate, source, index),
-            f"shard {work.plan.sides[source][index]}",
-        )
-        for source, index in shards_of(work, candidate)
+        shard_task(work, "keep", (candidate, *shard), shard, kept_path(work, candidate, *shard))
+        for shard in shards_of(work, candidate)
     ]
 
 
@@ -218,7 +193,7 @@ def _pick(work: Work, candidate: str) -> None:
                 more = read_rows(work, kept_path(work, candidate, source, index), way)
                 rows = rows.with_more(more, most, nearest=way == "nearest")
             picked[f"{side}_{way}"] = rows
-    write_rows(picked_path(work, candidate), **picked)
+    write_rows(work, picked_path(work, candidate), **picked)
 
 
 def _picked(work: Work, source: str) -> Iterator[Rows]:
@@ -236,17 +211,14 @@ def _fetch_tasks(work: Work) -> list[Task]:
         shards, rows = (np.concatenate(parts) for parts in zip(*((one.shard, one.row) for one in asked), strict=True))
         for index in np.unique(shards).tolist():
             wanted = tuple(np.unique(rows[shards == index]).tolist())
-            shard = work.plan.sides[source][index]
-            tasks.append(Task("fetch", (source, index, wanted), fetched_path(work, source, index), f"shard {shard}"))
+            path = fetched_path(work, source, index)
+            tasks.append(shard_task(work, "fetch", (source, index, wanted), (source, index), path))
     return tasks
 
 
 def _count_tasks(work: Work) -> list[Task]:
-    return [
-        Task("count", (source, index), counted_path(work, source, index), f"shard {work.plan.sides[source][index]}")
-        for source in work.plan.sources
-        for index in filled(work, source)
-    ]
+    shards = [(source, index) for source in work.plan.sources for index in filled(work, source)]
+    return [shard_task(work, "count", shard, shard, counted_path(work, *shard)) for shard in shards]
 
 
 def kept_clusters(work: Work, candidate: str) -> tuple[int, tuple[KeptCluster, ...]]:
@@ -306,9 +278,4 @@ def _are_fetched(work: Work) -> bool:
 
 
 def _fetched(work: Work, source: str, index: int) -> dict[int, KeptText]:
-    lines = fetched_path(work, source, index).read_text("utf-8").splitlines()
-    return {row: KeptText(*values) for row, *values in map(_parsed, lines)}
-
-
-def _parsed(line: str) -> list[Any]:
-    return list(json.loads(line))
+    return {row: KeptText(*values) for row, *values in work.lines(fetched_path(work, source, index))}

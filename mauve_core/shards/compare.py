@@ -27,14 +27,14 @@ from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.shards import clustering, collecting
-from mauve_core.shards.checking import require_enough_rows, require_readable
+from mauve_core.shards.checking import SameFields, require_enough_rows, require_readable
 from mauve_core.shards.clustering import JOINT
 from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
+from mauve_core.shards.failures import remade
 from mauve_core.shards.partitioning import partitioned
 from mauve_core.shards.passes import Passes
 from mauve_core.shards.plan import ENCODED, Work
-from mauve_core.shards.readings import Readings
 from mauve_core.shards.result import ShardedCandidate, ShardedComparison, ShardedSide
 from mauve_core.shards.tasks import Task
 
@@ -81,7 +81,8 @@ def compare_shards(
         shards: before encoding as far as footers and first rows tell, else when all others are encoded. If a shard
         vanishes after it was encoded, the result says so (``texts_missing``).
     StorageError
-        The disk of the work folder is full or refuses. Finished tasks are kept.
+        The disk of the work folder is full or refuses, or a file in it is damaged again and again. Finished tasks are
+        kept; what is damaged is made again, with a warning.
     """
     with work.alone():
         for folder in (work.root / ENCODED, work.folder):
@@ -89,6 +90,7 @@ def compare_shards(
         return _compared(work, engine, device, progress)
 
 
+@remade
 def _compared(work: Work, engine: Engine, device: str, progress: Progress) -> ShardedComparison:
     passes = Passes(work, engine, progress)
     tasks = encode_tasks(work, device)
@@ -96,10 +98,10 @@ def _compared(work: Work, engine: Engine, device: str, progress: Progress) -> Sh
     require_enough_rows(work)
     passes.run("encode", tasks)
     _require_one_model(work)
-    readings = Readings(work)
+    fields = SameFields(work)
     for source in work.plan.sources:
         for index in range(len(work.plan.sides[source])):
-            readings.add(source, index)
+            fields.add(source, index)
     sides = tuple(_side(work, source) for source in work.plan.sources)
     for side in sides:
         if side.n < MIN_TEXTS:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any, NamedTuple
@@ -17,18 +17,15 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import write_atomically
 from mauve_core.encoders import Encoder, Features
 from mauve_core.encoders.catalogue import has_no_tokenizer, identify
 from mauve_core.encoders.tokenizing import NoFeaturesError, RefusedTextsError
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.shards.drawing import mixed
 from mauve_core.shards.failures import ShardError, about_one_shard
-from mauve_core.shards.places import is_url, opened_shard
-from mauve_core.shards.plan import Plan, Work, write_arrays
-from mauve_core.shards.samples import Keeper, texts_path
-from mauve_core.shards.stamps import require_unchanged
+from mauve_core.shards.places import is_url, opened_shard, require_unchanged
+from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.samples import Keeper, mixed, texts_path
 from mauve_core.shards.texts import Named, Tally, digests_of, groups_of, texts_of
 
 # Texts that are encoded together: enough to sort them by length.
@@ -79,7 +76,7 @@ def info_path(work: Work, source: str, index: int) -> Path:
 
 def shard_info(work: Work, source: str, index: int) -> ShardInfo:
     """What the first pass found."""
-    stored = json.loads(info_path(work, source, index).read_text("utf-8"))
+    stored = work.found(info_path(work, source, index))
     return ShardInfo(**{**stored, "fields": tuple(stored["fields"])})
 
 
@@ -103,41 +100,33 @@ def encode_shard(work: Work, source: str, index: int, device: str) -> None:
         return
     with about_one_shard():
         require_unchanged(shard, work.plan.stamps)
+    place, written = info_path(work, source, index), list[str]()
     if work.plan.encoder is None:
         with about_one_shard():
             info, moments, groups, order = _measured(work.plan, shard, index)
     else:
         keeper = Keeper(work.plan.run_texts, len(work.plan.sides[source]), work.plan.score.seed)
-        place = work.shard_path(source, index).with_suffix(".npy")
-        info, moments, groups, order = _encoded(work.plan, work.plan.encoder, device, source, shard, place, keeper)
-        keeper.write(texts_path(work, source, index))
-    if moments is not None:
-        write_arrays(
-            work.shard_path(source, index).with_suffix(".npz"),
-            groups=groups,
-            order=order,
-            n=moments.n,
-            length=moments.length,
-            total=moments.total,
-            scatter=moments.scatter,
-        )
+        write = partial(work.write, place.with_suffix(".npy"))
+        info, moments, groups, order = _encoded(work.plan, work.plan.encoder, device, source, shard, write, keeper)
+        work.write_lines(texts_path(work, source, index), keeper.lines())
+        written += [".npy", ".jsonl"]
+    arrays = None if moments is None else {"groups": groups, "order": order, **vars(moments)}
     with about_one_shard():
         require_unchanged(shard, work.plan.stamps)  # also while it was read
-    content = json.dumps(info._asdict()).encode()
-    write_atomically(info_path(work, source, index), lambda stream: stream.write(content))
+    work.finish(place, *written, arrays=arrays, **info._asdict())
 
 
 def moments_of(work: Work, source: str) -> Moments:
     """The moments of a side, added in the order of its shards; one shard is read at a time."""
     return added(
         Moments(int(stored["n"]), float(stored["length"]), stored["total"], stored["scatter"])
-        for stored in map(work.arrays, [_arrays_path(work, source, index) for index in filled(work, source)])
+        for stored in map(work.arrays, [info_path(work, source, index) for index in filled(work, source)])
     )
 
 
 def drawing(work: Work, source: str, index: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """(n,) group of each row of a shard for the bootstrap, and the order in which rows are drawn for samples."""
-    stored = work.arrays(_arrays_path(work, source, index), "groups", "order")  # without the moments, which are large
+    stored = work.arrays(info_path(work, source, index), "groups", "order")  # without the moments, which are large
     return stored["groups"], stored["order"]
 
 
@@ -145,7 +134,7 @@ def drawing(work: Work, source: str, index: int) -> tuple[NDArray[np.uint64], ND
 def feature_rows(work: Work, source: str, index: int) -> Iterator[Stacked]:
     """The features of a shard, in the precision on disk; those on this machine's disks are read as they are needed."""
     if work.plan.encoder is not None:
-        yield Stacked([np.load(work.shard_path(source, index).with_suffix(".npy"), mmap_mode="r")])
+        yield Stacked([work.array(info_path(work, source, index).with_suffix(".npy"))])
         return
     shard = work.plan.sides[source][index]
     require_unchanged(shard, work.plan.stamps)
@@ -160,19 +149,21 @@ def filled(work: Work, source: str) -> list[int]:
     return work.filled[source]
 
 
-def _arrays_path(work: Work, source: str, index: int) -> Path:
-    return work.shard_path(source, index).with_suffix(".npz")
-
-
 def _encoded(
-    plan: Plan, config: EncoderConfig, device: str, source: str, shard: str, place: Path, keeper: Keeper
+    plan: Plan,
+    config: EncoderConfig,
+    device: str,
+    source: str,
+    shard: str,
+    write: Callable[[Callable[[IO[bytes]], object]], object],
+    keeper: Keeper,
 ) -> tuple[ShardInfo, Moments | None, NDArray[np.uint64], NDArray[np.uint64]]:
     tally, encoder = Tally(), encoder_of(plan, config, device)
     groups, order = [], []
     moments: Moments | None = None
     cut = tokens = 0
 
-    def write(stream: IO[bytes]) -> None:
+    def fill(stream: IO[bytes]) -> None:
         nonlocal cut, tokens, moments
         writer: _RowWriter | None = None
         for texts, prompts, ids, own_groups in _pieces(shard, plan.named_of(source), tally):
@@ -188,7 +179,7 @@ def _encoded(
         if writer is not None:
             writer.finish()
 
-    write_atomically(place, write)
+    write(fill)
     model = identify(config.model, config.revision).digest
     n = 0 if moments is None else moments.n
     info = ShardInfo(n, tally.left_out, tally.digest.hexdigest(), cut, tokens, model, tally.names)

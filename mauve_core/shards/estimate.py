@@ -24,14 +24,13 @@ from mauve_core.shards.clustering import JOINT
 from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
-from mauve_core.shards.failures import ShardError
+from mauve_core.shards.failures import ShardError, remade
 from mauve_core.shards.footprint import bytes_to_write
 from mauve_core.shards.passes import await_outputs
-from mauve_core.shards.places import FEATURE_SUFFIXES, format_of
+from mauve_core.shards.places import FEATURE_SUFFIXES, format_of, stamps_of
 from mauve_core.shards.plan import Work
-from mauve_core.shards.sizes import sizes_of
 from mauve_core.shards.tasks import Task, remaining
-from mauve_core.shards.timing import TIMED_SHARE, ShardSample, read_sample, sample_info_path, sample_moments_path
+from mauve_core.shards.timing import TIMED_SHARE, ShardSample, read_sample, sample_info_path
 from mauve_core.shards.wording import total_path
 
 # Most shards that are sampled.
@@ -113,6 +112,7 @@ class _Shard(NamedTuple):
     rows: int | None
 
 
+@remade
 def estimate(
     work: Work,
     engine: Engine,
@@ -211,16 +211,15 @@ def spread(counts: Mapping[str, int], most: int = SHARDS) -> dict[str, list[int]
 def _shards(work: Work) -> list[_Shard]:
     sides = work.plan.sides
     shards = [shard for source in work.plan.sources for shard in sides[source]]
-    stamps = work.plan.stamps
-    unknown = [shard for shard in shards if shard not in stamps]
-    sizes = {shard: stamp.size for shard, stamp in stamps.items()} | dict(zip(unknown, sizes_of(unknown), strict=True))
+    unknown = [shard for shard in shards if shard not in work.plan.stamps]
+    stamps = {**work.plan.stamps, **dict(zip(unknown, stamps_of(unknown), strict=True))}
     found = []
     for source in work.plan.sources:
         for index, shard in enumerate(sides[source]):
             path, form = info_path(work, source, index), format_of(shard)
             rows = work.looked_at.get(path)
             found.append(
-                _Shard(source, index, sizes[shard], path.exists(), f"{source} {form}", form in SAYING_ROWS, rows)
+                _Shard(source, index, stamps[shard].size, path.exists(), f"{source} {form}", form in SAYING_ROWS, rows)
             )
     return found
 
@@ -338,7 +337,7 @@ def _found(
     clusters = {
         name: score.k or default_k(_whole(human), _whole(min(others))) for name, (human, *others) in partitions.items()
     }
-    moments = [sample_moments_path(work, one.source, one.place, kind) for one, _ in filled]
+    moments = [sample_info_path(work, one.source, one.place, kind) for one, _ in filled]
     width, components = filled[0][1].width, _components(work, moments)
     pace = sum(sample.seconds_a_product for _, sample in filled) / len(filled)
     return Estimate(

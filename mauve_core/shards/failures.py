@@ -1,20 +1,28 @@
-"""Shards that cannot be used: the others go on, and one error at the end names them all."""
+"""Shards that cannot be used: the others go on, and one error at the end names them all. Damage is made good."""
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, StorageError, words_of
+from mauve_core.base.files import NO_FILE, remove, storage_errors
+from mauve_core.encoders.feature_store import DamagedEntryWarning
 
 if TYPE_CHECKING:
     from mauve_core.shards.tasks import Task
 
 # Shards that an error names.
 MOST_NAMED = 10
+
+# Of the files that a step writes side by side: the record, which is written last, and what it has the digests of.
+STEP_SUFFIXES = (".json", ".npy", ".npz", ".jsonl")
 
 # Shards of a side that are tried in a row if none of them can be used: then its place or its fields are wrong, or its
 # store refuses by now, not shards.
@@ -33,6 +41,72 @@ class ShardError(InputError):
         vars(same).update(vars(error))
         same.args = error.args
         return same
+
+
+class DamagedError(StorageError):
+    """Files of the work folder are missing or not what a pass has written; the pass can write them again (exit code 1).
+
+    Attributes
+    ----------
+    damage : tuple of (Path, str)
+        The files, and what is wrong with each.
+    """
+
+    damage: tuple[tuple[Path, str], ...]
+
+    @classmethod
+    def of(cls, *damage: tuple[Path, str]) -> Self:
+        """The error of some files."""
+        each = [f"{path} is damaged or missing: {reason}" for path, reason in damage[:MOST_NAMED]]
+        records = ", ".join(str(path.with_suffix(".json")) for path, _ in damage[:MOST_NAMED])
+        todo = f"Remove {records}, then repeat the command of the comparison: what is there is not done again"
+        error = cls("The work folder is damaged:", each=each, todo=todo)
+        error.damage = damage
+        return error
+
+
+@contextmanager
+def damaged(path: Path) -> Iterator[None]:
+    """Turn what reading a file of the work folder raises into a DamagedError; StorageError if the disk refuses."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_FILE:
+            with storage_errors(path):
+                raise
+        raise DamagedError.of((path, error.strerror or str(error))) from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DamagedError.of((path, words_of(error))) from error
+
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def remade(step: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    """Let a step that goes on where it ended remove files that it finds damaged, say so, and begin anew.
+
+    A DamagedError is raised if one file is damaged again.
+    """
+
+    @wraps(step)
+    def again(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        seen = set[Path]()
+        while True:
+            try:
+                return step(*args, **kwargs)
+            except DamagedError as error:
+                if seen & {path for path, _ in error.damage}:
+                    raise
+                for path, reason in error.damage:
+                    seen.add(path)
+                    for suffix in STEP_SUFFIXES:  # the record first, without which the step is not done
+                        with storage_errors(path):
+                            remove(path.with_suffix(suffix))
+                    message = f"{path} was damaged or missing ({reason}); it was removed and is made again"
+                    warnings.warn(message, DamagedEntryWarning, stacklevel=2)
+
+    return again
 
 
 @contextmanager
@@ -67,7 +141,7 @@ class Failures:
 
     After an error about one shard, others begin, unless many of its side have failed in a row. A side of which shards
     were finished before goes on until one more succeeds: damaged ones may be all that is left at the beginning. After
-    any other error, none begins.
+    one about damage of the work folder, others begin. After any other error, none does.
 
     Parameters
     ----------
@@ -84,6 +158,7 @@ class Failures:
         self._tasks, self._left, self._log = len(tasks), len(left), log
         self._finished_before: set[str] = {task.args[0] for task in tasks if task.output not in outputs}
         self._of_shards: list[InputError] = []
+        self._damage: list[tuple[Path, str]] = []
         self._fatal: BaseException | None = None
         self._succeeded: set[str] = set()
         self._in_a_row: Counter[str] = Counter()
@@ -102,6 +177,9 @@ class Failures:
     def add(self, task: Task, error: BaseException) -> None:
         """Note what a task has raised."""
         self._left -= 1
+        if isinstance(error, DamagedError):
+            self._damage += error.damage
+            return
         if not isinstance(error, ShardError):
             self._fatal = self._fatal or error
             return
@@ -114,6 +192,8 @@ class Failures:
         """Raise the error of the tasks, if there is one, when none is carried out any more."""
         if self._fatal is not None:
             raise self._fatal
+        if self._damage:
+            raise DamagedError.of(*dict(self._damage).items())
         if self._of_shards:
             raise error_of(self._of_shards, self._tasks, self._hopeless() if self._left else "")
 

@@ -18,7 +18,7 @@ from mauve_core.shards import clustering
 from mauve_core.shards.encoding import moments_of, shard_info
 from mauve_core.shards.passes import Passes
 from mauve_core.shards.plan import SAMPLE_BYTES, Work
-from mauve_core.shards.tasks import Task
+from mauve_core.shards.tasks import Task, shard_task
 
 # Share of the objective by which an iteration must lower it for another one to follow.
 LEAST_GAIN = 1e-4
@@ -85,13 +85,8 @@ def _quota(work: Work, name: str, components: int) -> dict[tuple[str, int], int]
 
 def _project_tasks(work: Work, name: str, quota: Mapping[tuple[str, int], int]) -> list[Task]:
     return [
-        Task(
-            "project",
-            (name, source, index, sampled),
-            clustering.sample_path(work, name, source, index),
-            f"shard {work.plan.sides[source][index]}",
-        )
-        for (source, index), sampled in quota.items()
+        shard_task(work, "project", (name, *shard, sampled), shard, clustering.coordinates_path(work, name, *shard))
+        for shard, sampled in quota.items()
     ]
 
 
@@ -110,7 +105,7 @@ def _iterate(work: Work, name: str, passes: Passes) -> clustering.State:
     score = work.plan.score
     state = clustering.read_state(work, name)
     if state is None:
-        starts = [np.load(clustering.start_path(work, name, seed)) for seed in range(score.seeds)]
+        starts = [work.arrays(clustering.start_path(work, name, seed))["centers"] for seed in range(score.seeds)]
         state = clustering.State(
             0,
             np.stack(starts),
@@ -120,13 +115,13 @@ def _iterate(work: Work, name: str, passes: Passes) -> clustering.State:
         )
         clustering.write_state(work, name, state)
     while True:
+        clustering.forget_sums(work, name, state.iteration - 1)  # also those that a killed command left
         active = [int(seed) for seed in np.flatnonzero(~state.finished)]
         if not active or state.iteration == score.max_iterations:
             return state
         passes.run("sum", _sum_tasks(work, name, state.iteration, active))
         state = _next(state, active, clustering.read_sums(work, name, state.iteration))
         clustering.write_state(work, name, state)
-        clustering.forget_sums(work, name, state.iteration - 1)
 
 
 def _next(state: clustering.State, active: Sequence[int], total: clustering.Sums) -> clustering.State:
@@ -145,11 +140,12 @@ def _next(state: clustering.State, active: Sequence[int], total: clustering.Sums
 
 def _sum_tasks(work: Work, name: str, iteration: int, active: Sequence[int]) -> list[Task]:
     return [
-        Task(
+        shard_task(
+            work,
             "sum",
             (name, iteration, batch, tuple(active)),
+            batch[0],
             clustering.sums_path(work, name, iteration, batch),
-            f"shard {work.plan.sides[batch[0][0]][batch[0][1]]}",
         )
         for batch in clustering.batches(work, name)
     ]
@@ -157,11 +153,6 @@ def _sum_tasks(work: Work, name: str, iteration: int, active: Sequence[int]) -> 
 
 def _label_tasks(work: Work, name: str, iteration: int) -> list[Task]:
     return [
-        Task(
-            "label",
-            (name, iteration, source, index),
-            clustering.tallies_path(work, name, source, index),
-            f"shard {work.plan.sides[source][index]}",
-        )
-        for source, index in clustering.shards_of(work, name)
+        shard_task(work, "label", (name, iteration, *shard), shard, clustering.labels_path(work, name, *shard))
+        for shard in clustering.shards_of(work, name)
     ]

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.progress import Progress
+from mauve_core.base.formatting import significant
+from mauve_core.base.progress import Paced, Progress
 from mauve_core.numerics.threads import single_threaded_blas
+from mauve_core.shards.checking import SameFields
+from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Engine
-from mauve_core.shards.pace import Pace
 from mauve_core.shards.plan import Work
-from mauve_core.shards.readings import Readings
 from mauve_core.shards.result import Pass
 from mauve_core.shards.tasks import Task, peak_memory, remaining
 
@@ -63,13 +64,12 @@ class Passes:
         """Carry out those tasks that are not done."""
         left = remaining(tasks)
         done, peak, began, pace = len(tasks) - len(left), 0, time.monotonic(), Pace(self._work)
-        readings = Readings(self._work)
+        fields = SameFields(self._work)
 
         def advance(task: Task, memory: int) -> None:
             nonlocal done, peak
-            if task.name == "encode":
-                with suppress(FileNotFoundError):  # another machine wrote it, and it is not seen here yet
-                    readings.add(*task.args[:2])
+            if task.name == "encode" and not remaining([task]):  # another machine wrote it if it is not seen here yet
+                fields.add(*task.args[:2])
             done, peak = done + 1, max(peak, memory)
             self._progress(pace.after(name, task), done, len(tasks))
 
@@ -95,3 +95,33 @@ class Passes:
             before.seconds + more.seconds,
             max(before.peak_bytes, more.peak_bytes),
         )
+
+
+class Pace:
+    """The pace of all workers together.
+
+    Parameters
+    ----------
+    work : Work
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work, self._began = work, time.monotonic()
+        self._texts = self._tokens = 0
+
+    def after(self, stage: str, task: Task) -> str:
+        """The name of the stage with the pace after a finished task, if it encoded texts."""
+        if task.name != "encode" or self._work.plan.encoder is None or remaining([task]):  # not seen here yet
+            return stage
+        info = shard_info(self._work, *task.args[:2])
+        self._texts, self._tokens = self._texts + info.n, self._tokens + info.tokens
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        return Paced(stage, f"{amount(self._texts / seconds)} texts/s, {amount(self._tokens / seconds)} tokens/s")
+
+
+def amount(number: float) -> str:
+    """Format ``8,400``, ``1.2 million``, ``13.1 billion``: three digits from a million on, whole numbers below."""
+    for unit, size in (("billion", 1e9), ("million", 1e6)):
+        if number >= 0.9995 * size:
+            return f"{significant(number / size, 3)} {unit}"
+    return significant(number, 3)

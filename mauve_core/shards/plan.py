@@ -1,7 +1,12 @@
 """What a comparison over shards is to do, and the folder where its passes leave their results.
 
-The folder must be visible under one path to every machine that works on it. Comparisons have folders of their own in
-it, named by a digest of their plan, so that finished tasks of another one are never taken for its own.
+The folder must be visible under one path to every machine that works on it, and belongs to one user, who alone can
+read it. Comparisons have folders of their own in it, named by a digest of their plan, so that finished tasks of another
+one are never taken for its own.
+
+Files of a step have one name and several suffixes: ``.npy`` is mapped, ``.npz`` and ``.jsonl`` are read, and the record
+``.json``, which is written last, has the SHA-256 of the others and of itself with its place. What does not match is
+damaged, and the step that wrote it is done again (:func:`mauve_core.shards.failures.remade`).
 """
 
 from __future__ import annotations
@@ -9,27 +14,46 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mauve_core.base.array_files import load_array, load_arrays
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import InputError
-from mauve_core.base.files import read_stored, write_atomically
+from mauve_core.base.errors import InputError, StorageError, words_of
+from mauve_core.base.files import (
+    PRIVATE_FILE,
+    digest_of_file,
+    home,
+    open_regular,
+    read_stored,
+    remove,
+    require_digest,
+    require_own_folder,
+    storage_errors,
+    write_atomically,
+)
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.locks import lock_within
 from mauve_core.encoders.catalogue import identify, names_files
+from mauve_core.encoders.feature_store import DamagedEntryWarning
 from mauve_core.encoders.keys import key_of
-from mauve_core.shards.places import holds_features, is_url, list_shards
-from mauve_core.shards.stamps import Stamp, stamps_of
+from mauve_core.shards.failures import damaged
+from mauve_core.shards.places import Stamp, holds_features, is_url, list_shards, stamps_of
 from mauve_core.shards.texts import Named
+
+if TYPE_CHECKING:
+    from mauve_core.shards.result import ShardedComparison
 
 # Raised when the same plan gives other results, so that no folder mixes two kinds: the second when those of the first
 # pass are others, because all shards are encoded again then.
-FORMAT, ENCODED_FORMAT = 2, 2
+FORMAT, ENCODED_FORMAT = 3, 3
 
 # Groups of prompts that are drawn as wholes by the bootstrap: its standard errors are good to 1 in 45.
 GROUPS = 1024
@@ -45,6 +69,12 @@ SPARE, LEAST_KEPT = 4, 100
 
 # What is in a work folder: comparisons, encoded shards, and timed samples of shards.
 COMPARISONS, ENCODED, SAMPLES = "comparisons", "encoded", "estimate"
+
+# In the home folder: for each comparison, where its work folders are. Runs are exchanged between people, so they name
+# no folder from which texts are read.
+NOTES = "work-folders"
+MOST_BYTES = 1 << 16
+MOST_NOTES = 10
 
 # Hexadecimal digits of a digest that name a folder.
 DIGITS = 16
@@ -119,35 +149,14 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {
-            "format": FORMAT,
-            "sides": {name: list(self.sides[name]) for name in self.sources},
-            "encoder": None if self.encoder is None else self.encoder.as_dict(),
-            "score": self.score.as_dict(),
-            "fields": {name: asdict(fields) for name, fields in self.named.items()},
-            "stored_as": self.stored_as,
-            "sample_rows": self.sample_rows,
-            "run_texts": self.run_texts,
-            "stamps": {shard: list(stamp) for shard, stamp in self.stamps.items()},
-            "weights": self.weights,
-        }
+        return {"format": FORMAT, **dataclass_to_json(self)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Plan:
         """Return the plan that :meth:`as_dict` wrote."""
-        if values.get("format") != FORMAT:
+        if values["format"] != FORMAT:
             raise InputError("The work folder is of another version", allowed=f"format {FORMAT}")
-        return cls(
-            sides={name: tuple(shards) for name, shards in values["sides"].items()},
-            encoder=None if values["encoder"] is None else EncoderConfig.from_dict(values["encoder"]),
-            score=ScoreConfig.from_dict(values["score"]),
-            named={name: Named(**fields) for name, fields in values["fields"].items()},
-            stored_as=values["stored_as"],
-            sample_rows=values["sample_rows"],
-            run_texts=values["run_texts"],
-            stamps={shard: Stamp(*stamp) for shard, stamp in values["stamps"].items()},
-            weights=values["weights"],
-        )
+        return from_json(cls, values)
 
     def encoding(self, source: str, index: int) -> str:
         """What decides what the first pass finds in a shard, as JSON."""
@@ -155,7 +164,7 @@ class Plan:
         decides: dict[str, Any] = {
             "format": ENCODED_FORMAT,
             "shard": shard,
-            "stamp": self.stamps.get(shard),
+            "stamp": asdict(self.stamps[shard]) if shard in self.stamps else None,
             "weights": self.weights,
             "encoder": None if self.encoder is None else self.encoder.as_dict(),
             "fields": asdict(self.named_of(source)),
@@ -171,7 +180,7 @@ class Plan:
 
     def digest(self) -> str:
         """SHA-256 of the plan."""
-        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
+        return _digest(self.as_dict())
 
 
 def texts_of_shard(size: int, shards: int) -> int:
@@ -228,23 +237,30 @@ class Work:
                 received=str(root),
             )
         root = Path(root).absolute()
-        if root.parent.name == COMPARISONS and (root / "plan.json").is_file():
+        if root.parent.name == COMPARISONS and os.path.lexists(root / "plan.json"):
             root = root.parent.parent
         _require_ours(root)
-        folder = root / COMPARISONS / plan.digest()[:DIGITS]
-        path = folder / "plan.json"
-        if path.exists():
-            return cls(folder, _read_plan(path))
+        work = cls(root / COMPARISONS / plan.digest()[:DIGITS], plan)
+        path = work.folder / "plan.json"
+        if os.path.lexists(path):
+            try:
+                return cls(work.folder, _read_plan(path))
+            except InputError as error:
+                warnings.warn(f"{error.wrong}; it was removed and is made again", DamagedEntryWarning, stacklevel=2)
+                with storage_errors(path):
+                    remove(path)
         content = json.dumps(plan.as_dict(), indent=1).encode()
-        write_atomically(path, lambda stream: stream.write(content))
-        return cls(folder, plan)
+        work.write(path, lambda stream: stream.write(content))
+        return work
 
     @classmethod
     def open(cls, folder: Path) -> Work:
         """Open the folder of a comparison, or one that holds a single comparison; InputError if it is neither."""
         folder = folder.absolute()
-        if (folder / "plan.json").is_file():
-            return cls(folder, _read_plan(folder / "plan.json"))
+        if os.path.lexists(folder / "plan.json"):
+            plan = _read_plan(folder / "plan.json")
+            _require_ours(folder.parent.parent)
+            return cls(folder, plan)
         found = cls.plans_in(folder)
         if not found:
             raise InputError(f"{folder} holds no comparison over shards", allowed="a folder that shard-run was given")
@@ -255,12 +271,13 @@ class Work:
                 received="; ".join(map(_described, found)),
                 todo=f"Name the folder of one, such as {found[0].parent}",
             )
-        return cls(found[0].parent, _read_plan(found[0]))
+        return cls.open(found[0].parent)
 
     @staticmethod
     def plans_in(folder: Path) -> list[Path]:
         """The plans of all comparisons in a work folder."""
-        return sorted((folder / COMPARISONS).glob("*/plan.json"))
+        plans = (each / "plan.json" for each in (folder / COMPARISONS).glob("*"))
+        return sorted(plan for plan in plans if os.path.lexists(plan))
 
     def shard_path(self, source: str, index: int) -> Path:
         """Where the first pass leaves what it finds in a shard, without a suffix.
@@ -271,8 +288,8 @@ class Work:
         return self.root / ENCODED / digest[: 2 * DIGITS]
 
     def number(self, source: str) -> int:
-        """The place of a side, which stands for its name in paths."""
-        return self.plan.sources.index(source)
+        """The place of a side by name, the human one first; it stands for the name in paths."""
+        return 0 if source == HUMAN else 1 + sorted(self.plan.candidates).index(source)
 
     def path(self, *parts: str | int) -> Path:
         """A place in the folder; numbers get five digits, so that names sort as numbers do."""
@@ -287,7 +304,9 @@ class Work:
         InputError
             Another command carries them out.
         """
-        handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        path = self.folder / "lock"
+        with storage_errors(path):
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, PRIVATE_FILE)
         try:
             with suppress(OSError):  # a disk without locks
                 if not lock_within(handle, 0):
@@ -299,14 +318,92 @@ class Work:
         finally:
             os.close(handle)
 
+    def write(self, path: Path, write: Callable[[IO[bytes]], object]) -> None:
+        """Write a file of a step that :meth:`finish` is to end."""
+        write_atomically(path, write, private=True)
+
+    def write_lines(self, path: Path, lines: Iterable[object]) -> None:
+        """Write values as a file of a step, as JSON, one a line."""
+        self.write(path, lambda stream: stream.writelines(f"{json.dumps(line)}\n".encode() for line in lines))
+
+    def finish(self, path: Path, *suffixes: str, arrays: Mapping[str, Any] | None = None, **found: Any) -> None:
+        """End a step: write arrays, if it has any, and its record.
+
+        Parameters
+        ----------
+        path : Path
+            That of the step's files, with any suffix.
+        *suffixes : str
+            Of files that are written.
+        arrays : mapping of str to array, optional
+        **found : JSON values
+            What :meth:`found` returns.
+        """
+        if arrays is not None:
+            self.write(path.with_suffix(".npz"), lambda stream: np.savez(stream, allow_pickle=False, **arrays))
+            suffixes = (*suffixes, ".npz")
+        files = {suffix: digest_of_file(path.with_suffix(suffix), follow=False) for suffix in suffixes}
+        record = {"files": files, "found": found}
+        content = json.dumps({**record, "sha256": self._digest_of(path, record)}).encode()
+        self.write(record_of(path), lambda stream: stream.write(content))
+
+    def found(self, path: Path) -> dict[str, Any]:
+        """What a finished step has found; DamagedError if its record is damaged or missing."""
+        found: dict[str, Any] = self._record(path)["found"]
+        return found
+
+    def array(self, path: Path) -> NDArray[Any]:
+        """The array in a .npy file of a finished step, mapped; DamagedError if that is damaged or missing."""
+        with self._checked(path):
+            return load_array(path, mapped=True)
+
     def arrays(self, path: Path, *names: str) -> dict[str, Any]:
-        """Read the arrays of a finished task; those of these names if there are any."""
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: stored[name] for name in names or stored.files}
+        """Those in the .npz file of a finished step, of these names if there are any; DamagedError as :meth:`array`."""
+        with self._checked(path := path.with_suffix(".npz")):
+            return load_arrays(path, *names)
+
+    def lines(self, path: Path) -> list[Any]:
+        """The values in a .jsonl file of a finished step; DamagedError as :meth:`array`."""
+        with self._checked(path), open_regular(path, follow=False) as stream:
+            return [json.loads(line) for line in stream]
+
+    @contextmanager
+    def _checked(self, path: Path) -> Iterator[None]:
+        digest = self._record(path)["files"].get(path.suffix)
+        with damaged(path):
+            _require_own(path)
+            require_digest(path, digest, follow=False)
+            yield
+
+    def _record(self, path: Path) -> dict[str, Any]:
+        path = record_of(path)
+        with damaged(path):
+            _require_own(path)
+            record: dict[str, Any] = json.loads(read_stored(path, follow=False))
+            if record.pop("sha256") != self._digest_of(path, record):
+                raise ValueError("it is not what was written there")
+        return record
+
+    def _digest_of(self, path: Path, record: Mapping[str, Any]) -> str:
+        place = str(path.with_suffix("").relative_to(self.root))
+        return hashlib.sha256(json.dumps([place, record], sort_keys=True).encode()).hexdigest()
+
+
+def record_of(path: Path) -> Path:
+    """The record of the step that writes a file: the step is done if it is there."""
+    return path.with_suffix(".json")
+
+
+def _require_own(path: Path) -> None:
+    if path.lstat().st_uid != os.geteuid():
+        raise ValueError("it belongs to another user")
 
 
 def _require_ours(root: Path) -> None:
-    """Raise InputError if a folder holds anything but comparisons; several machines may begin at once."""
+    """Raise InputError if a folder holds anything but comparisons or is another user's; close it to others.
+
+    Several machines may begin at once.
+    """
     if not root.exists():
         return
     if not root.is_dir():
@@ -318,24 +415,38 @@ def _require_ours(root: Path) -> None:
             allowed="a new or empty folder, or one with comparisons over shards",
             received=", ".join(sorted(other)[:3]),
         )
+    for folder in (root, *(root / part for part in (COMPARISONS, ENCODED, SAMPLES))):
+        if folder.exists():
+            require_own_folder(folder)
 
 
 def _described(path: Path) -> str:
-    plan = _read_plan(path)
+    try:
+        plan = _read_plan(path)
+    except InputError as error:
+        return f"{path.parent.name} ({error.wrong})"
     k = "" if plan.score.k is None else f", k = {plan.score.k:,}"
     return f"{path.parent.name} ({', '.join(plan.candidates)}{k}, {plan.score.seeds:,} seeds)"
 
 
 def _read_plan(path: Path) -> Plan:
     try:
-        return Plan.from_dict(json.loads(read_stored(path)))
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"The plan in {path} is damaged", todo=f"Remove {path.parent} and start again") from error
+        _require_own(path)
+        values = json.loads(read_stored(path, follow=False))
+        if values["format"] == FORMAT and _digest(values)[:DIGITS] != path.parent.name:
+            raise ValueError("it is not the one that its folder is named by")
+        return Plan.from_dict(values)
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"The plan in {path} is damaged: {words_of(error)}",
+            todo="Repeat the command of the comparison, which writes it again: what is there is not done again",
+        ) from error
 
 
-def write_arrays(path: Path, **arrays: Any) -> None:
-    """Write the arrays of a finished task, all or none."""
-    write_atomically(path, lambda stream: np.savez(stream, allow_pickle=False, **arrays))
+def _digest(plan: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
 
 
 def plan_of(
@@ -379,13 +490,63 @@ def open_current(folder: Path) -> Work:
     :meth:`Work.open`, also if several are current.
     """
     plans = Work.plans_in(folder)
-    current = [plan.parent for plan in plans if len(plans) > 1 and _is_current(Work.open(plan.parent).plan)]
+    current = [plan.parent for plan in plans if len(plans) > 1 and _is_current(plan)]
     return Work.open(current[0] if len(current) == 1 else folder)
 
 
-def _is_current(plan: Plan) -> bool:
-    shards = list(dict.fromkeys(shard for side in plan.sides.values() for shard in side))
+def _is_current(path: Path) -> bool:
     try:
+        plan = _read_plan(path)
+        shards = list(dict.fromkeys(shard for side in plan.sides.values() for shard in side))
         return dict(zip(shards, stamps_of(shards), strict=True)) == plan.stamps
-    except InputError:  # one has vanished
+    except InputError:  # one has vanished, or the plan is damaged or of another version
         return False
+
+
+class Note(NamedTuple):
+    """Where a comparison was made, and the id of the run that was stored of it."""
+
+    folder: Path
+    run: str
+
+
+def take_note(work: Work, found: ShardedComparison, run: str) -> None:
+    """Note where a comparison was made, and its run; StorageError if the disk refuses. Damaged notes are replaced."""
+    note, before = Note(work.folder, run), tuple[Note, ...]()
+    with suppress(StorageError):
+        before = notes_of(found)
+    notes = [note, *(each for each in before if each != note)][:MOST_NOTES]
+    content = json.dumps([{"folder": str(each.folder), "run": each.run} for each in notes]).encode()
+    write_atomically(notes_path(found), lambda stream: stream.write(content))
+
+
+def notes_of(found: ShardedComparison) -> tuple[Note, ...]:
+    """Where a comparison was made, the latest first; StorageError if the notes are damaged.
+
+    Folders and runs may have been removed since.
+    """
+    path = notes_path(found)
+    try:
+        notes = json.loads(read_stored(path, MOST_BYTES))
+        if not isinstance(notes, list):
+            raise ValueError("it holds no list")
+        return tuple(map(_note, notes))
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StorageError(
+            f"The note {path} of a work folder cannot be read: {words_of(error)}",
+            todo="Remove it, then repeat the command of the comparison: what is done is not done again",
+        ) from error
+
+
+def _note(values: dict[str, Any]) -> Note:
+    folder, run = values["folder"], values["run"]
+    if not isinstance(folder, str) or not Path(folder).is_absolute() or not isinstance(run, str):
+        raise ValueError("it names no folder")
+    return Note(Path(folder), run)
+
+
+def notes_path(found: ShardedComparison) -> Path:
+    """Where the folders of a comparison are noted."""
+    return home() / NOTES / f"{found.digest()}.json"

@@ -8,17 +8,23 @@ prompts keep the same ones.
 from __future__ import annotations
 
 import heapq
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.files import write_atomically
-from mauve_core.shards.drawing import mixed
 from mauve_core.shards.plan import Work, texts_of_shard
+
+
+def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble numbers, one to one, as the generator SplitMix64 does (Steele, Lea, Flood, 2014)."""
+    with np.errstate(over="ignore"):
+        z = numbers + np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 @dataclass(frozen=True)
@@ -72,11 +78,10 @@ class Keeper:
         self._rows += len(texts)
         self._kept = sorted(self._kept)[: self._most]
 
-    def write(self, path: Path) -> None:
-        """Write what is kept, one JSON array a line."""
-        complete = len(self._kept) == self._rows
-        lines = [json.dumps({"complete": complete}), *map(json.dumps, self._kept)]
-        write_atomically(path, lambda stream: stream.write("".join(f"{line}\n" for line in lines).encode()))
+    def lines(self) -> Iterator[object]:
+        """Whether the shard has no other texts, then what is kept."""
+        yield len(self._kept) == self._rows
+        yield from self._kept
 
 
 def sample_of(work: Work, source: str, size: int) -> list[SampledText]:
@@ -87,12 +92,9 @@ def sample_of(work: Work, source: str, size: int) -> list[SampledText]:
     found: list[SampledText] = []
     end = np.iinfo(np.uint64).max + 1
     for index in range(len(work.plan.sides[source])):
-        first, *lines = texts_path(work, source, index).read_text("utf-8").splitlines()
-        kept = [
-            SampledText(rank, index, row, identifier, text, prompt)
-            for rank, row, identifier, prompt, text in map(json.loads, lines)
-        ]
-        if not json.loads(first)["complete"]:
+        complete, *lines = work.lines(texts_path(work, source, index))
+        kept = [SampledText(rank, index, row, id_, text, prompt) for rank, row, id_, prompt, text in lines]
+        if not complete:
             end = min(end, kept[-1].rank)
         found = heapq.nsmallest(size, (*found, *kept), key=lambda text: (text.rank, text.shard, text.row))
     return [text for text in found if text.rank <= end]

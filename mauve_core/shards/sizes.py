@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,7 +14,6 @@ from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.corpus.streams import refusals
 from mauve_core.shards.encoding import NO_ARRAY, not_a_table, not_an_array, table_of
 from mauve_core.shards.places import holds_features, name_of, opened_shard, stream_of, suffix_of
-from mauve_core.shards.stamps import stamps_of
 
 # Bytes of lines, unpacked, that are counted at the beginning of a shard, and bytes of the shard that they come from: a
 # decompressor reads ahead, so fewer would tell too little.
@@ -25,11 +23,6 @@ LINES_BYTES, PACKED_BYTES = 2**23, 2**22
 MOST_BYTES = 32 * LINES_BYTES
 
 _CHUNK = 2**20
-
-
-def sizes_of(shards: Sequence[str]) -> list[int]:
-    """Return the bytes of each shard; errors as in :func:`mauve_core.shards.stamps.stamps_of`."""
-    return [each.size for each in stamps_of(shards)]
 
 
 def rows_of(shard: str, size: int) -> float:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.numerics.threads import single_threaded_blas
-from mauve_core.shards import clustering, encoding, keepsakes, timing, wording
-from mauve_core.shards.plan import Work
+from mauve_core.shards import cluster_texts, clustering, encoding, timing, wording
+from mauve_core.shards.plan import Work, record_of
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Task:
     args : tuple
         Plain values, after the work folder.
     output : Path
-        The file that is written last; a task whose output exists is done.
+        The record, which is written last; a task whose output exists is done.
     what : str
         What it works on, for messages.
     device : str or None
@@ -48,10 +48,15 @@ TASKS: Mapping[str, Callable[..., None]] = {
     "start": clustering.start,
     "sum": clustering.sum_batch,
     "label": clustering.label_shard,
-    "keep": keepsakes.keep_rows,
-    "fetch": keepsakes.fetch_texts,
+    "keep": cluster_texts.keep_rows,
+    "fetch": cluster_texts.fetch_texts,
     "count": wording.count_phrases,
 }
+
+
+def shard_task(work: Work, name: str, args: tuple[Any, ...], shard: tuple[str, int], path: Path) -> Task:
+    """A task about a shard, a side and a number, which writes a file and its record."""
+    return Task(name, args, record_of(path), f"shard {work.plan.sides[shard[0]][shard[1]]}")
 
 
 def remaining(tasks: Sequence[Task]) -> list[Task]:

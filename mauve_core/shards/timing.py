@@ -6,7 +6,6 @@ pass does, on the first rows of the shard; rows are taken to be in no order that
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.files import write_atomically
 from mauve_core.corpus.phrases import phrases_in
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS
@@ -24,7 +22,7 @@ from mauve_core.numerics.kmeans.lloyd import sums_by_label
 from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, Rows
 from mauve_core.shards.encoding import encoder_of, features_of
 from mauve_core.shards.failures import about_one_shard
-from mauve_core.shards.plan import SAMPLES, Work, write_arrays
+from mauve_core.shards.plan import SAMPLES, Work
 from mauve_core.shards.sizes import first_rows, rows_of
 from mauve_core.shards.texts import Named, Tally, Texts, texts_of
 
@@ -102,18 +100,13 @@ class ShardSample(NamedTuple):
 
 
 def sample_info_path(work: Work, source: str, index: int, kind: str) -> Path:
-    """Where what was seen of a shard is, on a "gpu" or a "cpu"."""
+    """Where what was seen of a shard is, on a "gpu" or a "cpu": also the moments of the sampled rows."""
     return work.root / SAMPLES / kind / f"{work.shard_path(source, index).name}.json"
-
-
-def sample_moments_path(work: Work, source: str, index: int, kind: str) -> Path:
-    """Where the moments of the sampled rows of a shard are."""
-    return sample_info_path(work, source, index, kind).with_suffix(".npz")
 
 
 def read_sample(work: Work, source: str, index: int, kind: str) -> ShardSample:
     """What was seen of a shard."""
-    return ShardSample(**json.loads(sample_info_path(work, source, index, kind).read_text("utf-8")))
+    return ShardSample(**work.found(sample_info_path(work, source, index, kind)))
 
 
 def time_shard(work: Work, source: str, index: int, device: str, kind: str, size: int, share: float) -> None:
@@ -138,9 +131,8 @@ def time_shard(work: Work, source: str, index: int, device: str, kind: str, size
     if moments is not None:
         k = work.plan.score.k or MOST_CLUSTERS
         seen = seen._replace(seconds_a_product=_seconds_a_product(k, seen.width))
-        write_arrays(sample_moments_path(work, source, index, kind), **vars(moments))
-    content = json.dumps(seen._asdict()).encode()
-    write_atomically(sample_info_path(work, source, index, kind), lambda stream: stream.write(content))
+    arrays = None if moments is None else vars(moments)
+    work.finish(sample_info_path(work, source, index, kind), arrays=arrays, **seen._asdict())
 
 
 def _encoded(

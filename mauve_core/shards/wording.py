@@ -6,26 +6,23 @@ numbers of whole texts, so they are exact, and do not depend on how texts are di
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import write_atomically
 from mauve_core.corpus.phrases import phrases_in
+from mauve_core.shards.cluster_texts import chosen_path, place_of_clusters
 from mauve_core.shards.clustering import labels_path, partition_path
 from mauve_core.shards.encoding import filled, shard_info
-from mauve_core.shards.keepsakes import chosen_path, place_of_clusters
-from mauve_core.shards.plan import Work, write_arrays
-from mauve_core.shards.stamps import require_unchanged
+from mauve_core.shards.places import require_unchanged
+from mauve_core.shards.plan import Work
 from mauve_core.shards.texts import Tally, texts_of
 
 # Prompts whose random texts, on one side of a cluster, must have a phrase; texts without prompts count each.
@@ -34,7 +31,7 @@ LEAST_PROPOSING = 2
 
 def proposed_path(work: Work, candidate: str) -> Path:
     """Where the proposed phrases of the chosen clusters are."""
-    return partition_path(work, candidate, "phrases.json")
+    return partition_path(work, candidate, "proposed.jsonl")
 
 
 def counted_folder(work: Work) -> Path:
@@ -44,7 +41,7 @@ def counted_folder(work: Work) -> Path:
 
 def counted_path(work: Work, source: str, index: int) -> Path:
     """Where the counts of a shard are, of all candidates whose clusters hold texts of its side."""
-    return (counted_folder(work) / f"{work.number(source):05}" / f"{index:05}").with_suffix(".npz")
+    return counted_folder(work) / f"{work.number(source):05}" / f"{index:05}.json"
 
 
 # A text, after its prompt, or after its id if it has none.
@@ -53,8 +50,8 @@ Prompted: TypeAlias = tuple[str, str]
 
 def propose(work: Work, candidate: str, clusters: Sequence[Sequence[Sequence[Prompted]]]) -> None:
     """Write which phrases are counted in each chosen cluster, of which the random texts of both sides are given."""
-    content = json.dumps([_proposed(*sides) for sides in clusters]).encode()
-    write_atomically(proposed_path(work, candidate), lambda stream: stream.write(content))
+    work.write_lines(path := proposed_path(work, candidate), (_proposed(*sides) for sides in clusters))
+    work.finish(path, ".jsonl")
 
 
 def _proposed(*sides: Sequence[Prompted]) -> list[str]:
@@ -70,29 +67,7 @@ def _proposed(*sides: Sequence[Prompted]) -> list[str]:
 
 def proposed(work: Work, candidate: str) -> list[list[str]]:
     """The proposed phrases of each chosen cluster, in alphabetical order."""
-    found: list[list[str]] = json.loads(proposed_path(work, candidate).read_text("utf-8"))
-    return found
-
-
-class _Columns(NamedTuple):
-    """For each chosen cluster of a candidate, where the count of each phrase is; and how many counts there are."""
-
-    of: list[dict[str, int]]
-    size: int
-
-
-@lru_cache(maxsize=1)
-def _columns(files: tuple[tuple[Path, int], ...]) -> list[_Columns]:
-    """The columns of each candidate; ``files`` are those of its proposed phrases, with their times of change."""
-    return [_read_columns(path) for path, _ in files]
-
-
-def _read_columns(path: Path) -> _Columns:
-    found, size = list[dict[str, int]](), 0
-    for phrases in json.loads(path.read_text("utf-8")):
-        found.append({phrase: column for column, phrase in enumerate(phrases, size)})
-        size += len(phrases)
-    return _Columns(found, size)
+    return work.lines(proposed_path(work, candidate))
 
 
 def count_phrases(work: Work, source: str, index: int) -> None:
@@ -106,9 +81,7 @@ def count_phrases(work: Work, source: str, index: int) -> None:
     shard = work.plan.sides[source][index]
     require_unchanged(shard, work.plan.stamps)
     candidates = _candidates_of(work, source)
-    paths = [proposed_path(work, candidate) for candidate in candidates]
-    columns = _columns(tuple((path, path.stat().st_mtime_ns) for path in paths))
-    counts = [_Counts(work, name, source, index, own) for name, own in zip(candidates, columns, strict=True)]
+    counts = [_Counts(work, name, source, index) for name in candidates]
     tally, first = Tally(), 0
     for some in texts_of(shard, work.plan.named_of(source), tally):
         for row, text in enumerate(some.texts, first):
@@ -123,7 +96,8 @@ def count_phrases(work: Work, source: str, index: int) -> None:
             allowed="the same usable rows in the same order",
             todo="Put back the file that was there, then start again: finished tasks are kept",
         )
-    write_arrays(counted_path(work, source, index), **{name: own for each in counts for name, own in each.arrays()})
+    arrays = {name: own for each in counts for name, own in each.arrays()}
+    work.finish(counted_path(work, source, index), arrays=arrays)
 
 
 def _candidates_of(work: Work, source: str) -> tuple[str, ...]:
@@ -134,13 +108,18 @@ def _candidates_of(work: Work, source: str) -> tuple[str, ...]:
 class _Counts:
     """Counts of one shard in the clusters of one candidate, one cluster's phrases after the other's."""
 
-    def __init__(self, work: Work, candidate: str, source: str, index: int, columns: _Columns) -> None:
+    def __init__(self, work: Work, candidate: str, source: str, index: int) -> None:
         chosen = work.arrays(chosen_path(work, candidate), "k", "seed", "clusters")
-        labels = np.load(labels_path(work, candidate, source, index), mmap_mode="r")[int(chosen["seed"])]
+        labels = work.array(labels_path(work, candidate, source, index))[int(chosen["seed"])]
         self._places = place_of_clusters(chosen)[labels]
-        self._columns = columns.of
+        phrases = proposed(work, candidate)
+        starts = accumulate(map(len, phrases), initial=0)
+        self._columns = [
+            {phrase: column for column, phrase in enumerate(own, start)}
+            for own, start in zip(phrases, starts, strict=False)
+        ]
         self._name = _name(work, candidate)
-        self._texts = np.zeros(columns.size, dtype=np.int64)
+        self._texts = np.zeros(sum(map(len, phrases)), dtype=np.int64)
 
     def wants(self, row: int) -> bool:
         """Whether a text of the shard is in one of the clusters; a row that was not encoded is in none."""
@@ -164,7 +143,7 @@ def _name(work: Work, candidate: str) -> str:
 
 def total_path(work: Work, candidate: str) -> Path:
     """Where the counts of all shards are."""
-    return partition_path(work, candidate, "phrases.npz")
+    return partition_path(work, candidate, "phrases.json")
 
 
 def add_up(work: Work) -> None:
@@ -180,7 +159,7 @@ def add_up(work: Work) -> None:
                 columns, texts = (stored[f"{_name(work, candidate)}_{what}"] for what in ("columns", "texts"))
                 totals[candidate][int(source != HUMAN), columns] += texts
     for candidate, texts in totals.items():
-        write_arrays(total_path(work, candidate), texts=texts)
+        work.finish(total_path(work, candidate), arrays={"texts": texts})
 
 
 def counted(work: Work, candidate: str) -> list[tuple[list[str], NDArray[np.int64]]]:

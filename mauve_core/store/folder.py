@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
 from typing import Annotated, Any, NoReturn
@@ -35,8 +35,9 @@ from numpy.typing import NDArray
 from mauve_core.base.array_files import load_array
 from mauve_core.base.config import encoder_in_words
 from mauve_core.base.errors import InputError, StorageError, words_of
-from mauve_core.base.files import digest_of_file, read_stored, write_array, write_atomically
+from mauve_core.base.files import digest_of_file, read_stored, require_digest, write_array, write_atomically
 from mauve_core.base.json_codec import from_json
+from mauve_core.base.json_values import require_few_values
 from mauve_core.base.names import require_text
 from mauve_core.base.summaries import short
 from mauve_core.base.validation import Count, Holds
@@ -194,7 +195,7 @@ class Run(RunViews):
             array: NDArray[np.floating] = load_array(path, mapped=True)
             if array.ndim != 2 or len(array) != len(self.corpora[source]):
                 raise ValueError(f"shape {array.shape} for {len(self.corpora[source])} texts")
-            _require_digest(path, self.files)
+            require_digest(path, self.files.get(path.name))
         return array
 
     def index_of(self, source: str) -> int:
@@ -279,7 +280,7 @@ def read_run(folder: Path) -> Run:
         if corpus.media is not None:
             thumbnails = archive_beside(folder / file)
             with damaged(folder.name, thumbnails.name, todo=cure):
-                _require_digest(thumbnails, meta.files)
+                require_digest(thumbnails, meta.files.get(thumbnails.name))
     about = about_run(folder)
     name = meta.name if about.name is None else about.name
     return Run(folder.name, name, meta.created, comparison, corpora, folder, about.tags, about.notes, meta.files)
@@ -463,8 +464,10 @@ def parse_json(data: bytes) -> dict[str, Any]:
     RecursionError
         It is nested too deep.
     """
-    if data.count(b",") + data.count(b"[") + data.count(b"{") > limits.values():
-        raise limits.too_many_values(limits.values())
+    try:
+        require_few_values(data, limits.values())
+    except ValueError as error:
+        raise limits.too_many_values(limits.values()) from error
 
     def refuse(constant: str) -> NoReturn:
         raise ValueError(f"it contains {constant}")
@@ -482,20 +485,8 @@ def _read_arrays(folder: Path, meta: RunRecord) -> dict[str, NDArray[Any]]:
         with damaged(folder.name, path.name):
             arrays[key] = load_array(path)
             arrays[key].setflags(write=False)
-            _require_digest(path, meta.files)
+            require_digest(path, meta.files.get(path.name))
     return arrays
-
-
-def _require_digest(path: Path, files: Mapping[str, str]) -> None:
-    """Raise ValueError unless a file is the one whose digest the run's record has; OSError if it is gone."""
-    about = path.stat()
-    if _digest_at(path, (about.st_mtime_ns, about.st_ino, about.st_size)) != files.get(path.name):
-        raise ValueError("it is not the file that was stored with the scores")
-
-
-@lru_cache(maxsize=1024)
-def _digest_at(path: Path, state: tuple[int, int, int]) -> str:  # noqa: ARG001 (pages ask for features again and again)
-    return digest_of_file(path)
 
 
 def _made_again(run_id: str, name: str, path: Path) -> str:

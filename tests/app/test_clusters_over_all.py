@@ -27,9 +27,8 @@ from mauve_core.experiments.clusters_over_shards import (
 )
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.serving import sharing
-from mauve_core.shards.collecting import KeptText
+from mauve_core.shards.cluster_texts import KeptText, texts_of_cluster
 from mauve_core.shards.plan import Work, plan_of
-from mauve_core.shards.reading import texts_of_cluster
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.over_shards import store_sample
 from tests.mutations import clusters_over_shards_example, over_shards_example

@@ -13,12 +13,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app import item_uploads
+from mauve_app import item_reading
 from mauve_app.caching.side_sizes import side_size
 from mauve_core.base.config import EncoderConfig
 from mauve_core.corpus.text_files import TextFile
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.images import kind as images
+from mauve_core.images import originals, reading
 from mauve_core.images.encoding import ImageEncoder
 from mauve_core.molecules import kind as molecules
 from tests.app.pages import said
@@ -87,7 +88,7 @@ def test_zip_archives_are_read_shown_and_started(
     assert f"**{N}** images, **1** left out" in markdown(app)
     assert "broken.png is not an image" in said(app)
     assert "Files of other kinds are not read: 1 .txt." in said(app)
-    assert len(app.get("image")) == 2 * item_uploads.PICTURES
+    assert len(app.get("image")) == 2 * item_reading.PICTURES
     assert not app.dataframe
     assert "Format" not in headers(app)
     assert not labels(app) & {"Text", "Prompt", "Id", "Max tokens", "Encode prompt and text together", "Pooling"}
@@ -99,6 +100,21 @@ def test_zip_archives_are_read_shown_and_started(
     assert list(task.candidates) == ["made-v1"]
     assert task.normalize is None
     assert len(task.candidates["made-v1"].read("m")) == N
+
+
+def test_the_server_decodes_no_image(
+    open_page: OpenPage, pictures: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decode(*_: object) -> None:
+        raise AssertionError("decoded in the server")
+
+    for place in (reading, originals):
+        monkeypatch.setattr(place, "decoded", decode)
+    app = with_images(open_page, pictures)
+    assert not app.exception
+    assert not app.error
+    assert f"**{N}** images, **1** left out" in markdown(app)
+    assert app.get("image")
 
 
 def test_an_encoder_belongs_to_its_kind(

@@ -139,3 +139,10 @@ def test_threads_read_headers_at_once(allocations: int, tmp_path: Path) -> None:
         gc.set_threshold(*thresholds)
         gc.callbacks.remove(let_others_run)
     assert shapes == [(2, 3)] * 200
+
+
+def test_the_directory_of_an_archive_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez(tmp_path / "a.npz", a=np.ones(3))
+    monkeypatch.setattr("mauve_core.base.zip_files.DIRECTORY_BYTES", 40)
+    with pytest.raises(ValueError, match="its file list takes 51 bytes"):
+        load_arrays(tmp_path / "a.npz")

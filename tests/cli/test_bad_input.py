@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.base import faults
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
@@ -275,3 +276,80 @@ def full_after(part: str, *, finished: int, sync: Callable[[int], None]) -> Call
         sync(handle)
 
     return full
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "--human", f"{LONG}.jsonl", "--model", "m=close.jsonl"],
+        ["compare", "--human", f"{LONG}/a.zip", "--model", "m=close.jsonl"],
+        ["compare", "--human", f"hf:./{LONG}", "--model", "m=close.jsonl"],
+        ["measure", "--human", f"{LONG}.smi.gz", "--model", "m=close.jsonl"],
+        ["runs", "import", f"{LONG}.zip"],
+        ["encode", f"{LONG}.txt", "--out", "a.npy"],
+    ],
+)
+def test_a_name_that_is_too_long_is_refused(arguments: list[str], shell: Shell) -> None:
+    shell.refuses(arguments, "File name too long")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["report", "earlier", "--out", f"{LONG}.html"], ["runs", "export", "earlier", "--out", f"{LONG}.zip"]],
+)
+def test_a_long_name_of_what_is_written_is_refused(arguments: list[str], shell: Shell) -> None:
+    shell.refuses(arguments, "is too long for the file system", "Give a shorter one", code=1)
+
+
+def test_of_a_long_pattern_no_file_is_found(shell: Shell) -> None:
+    shell.refuses(["compare", "--human", f"{LONG}*.jsonl", "--model", "m=close.jsonl"], LONG[:80])
+
+
+OUTPUTS = (
+    ["runs"],
+    ["runs", "show", "earlier", "--json"],
+    ["debug", "--out", "-"],
+    ["schema", "compare"],
+    ["--version"],
+    ["--help"],
+    ["compare", "--help"],
+)
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS, ids=" ".join)
+def test_output_to_a_full_device(
+    arguments: list[str], shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr("sys.stdout", full)
+        assert main(arguments) == 1
+    assert capsys.readouterr().err == (
+        "mauve-lens: Cannot write the output: No space left on device. Write it where there is room.\n"
+    )
+    assert faults.remembered() == []
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS, ids=" ".join)
+def test_output_to_a_closed_pipe(
+    arguments: list[str], shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        monkeypatch.setattr("sys.stdout", closed)
+        assert main(arguments) == 1
+    assert capsys.readouterr().err == ""
+    assert faults.remembered() == []
+
+
+def test_what_the_system_refuses_is_no_fault_of_the_program() -> None:
+    long = OSError(errno.ENAMETOOLONG, "File name too long", LONG)
+    assert "is too long for the file system" in str(faults.refused_by_system(long))
+    assert "Permission denied" in str(
+        faults.refused_by_system(PermissionError(errno.EACCES, "Permission denied", b"a"))
+    )
+    for ours in (ValueError("a"), OSError("a"), ConnectionError(errno.ECONNRESET, "reset")):
+        assert faults.refused_by_system(ours) is None

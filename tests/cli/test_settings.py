@@ -69,6 +69,7 @@ def test_equal_to_the_same_command_line(settings: Path, monkeypatch: pytest.Monk
     [
         ("[compare]\nseed = true", "The key seed .* Allowed: text or a number. Received: True"),
         ('[compare]\nseeds = "many"', "The key seeds .* invalid int value: 'many'"),
+        (f"[compare]\na{'.a' * 20_000} = 1", r"Line 2 of .* has too many dots\. Allowed: at most 1,000"),
         ('[compare]\npooling = "max"', "The key pooling .* invalid choice: 'max'"),
     ],
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import datasets
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Image, List, SplitDict, SplitInfo, Value
 
@@ -147,6 +150,82 @@ def test_limits_hold(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAUVE_LENS_MAX_CELLS", "50")
     with pytest.raises(InputError, match="too many values"):
         read_corpus(f"hf:{saved}")
+
+
+def files(folder: Path, *, card: str = "") -> Path:
+    """A folder with a file of texts, and a card as in a copy from the hub."""
+    folder.mkdir()
+    (folder / "train.jsonl").write_text("".join(json.dumps({"text": text(i)}) + "\n" for i in range(N)))
+    (folder / "README.md").write_text(f"---\n{card}\n---\n")
+    return folder
+
+
+CONFIGS = "configs:\n- config_name: default\n  data_files: {}"
+
+
+@pytest.mark.parametrize(
+    "named", ["/etc/passwd", "../train.jsonl", "http://127.0.0.1:9/a.jsonl", "hf://datasets/a/b/c.jsonl", "~/a.jsonl"]
+)
+def test_a_folder_leads_to_no_other_files(tmp_path: Path, named: str) -> None:
+    inside = files(tmp_path / "inside", card=CONFIGS.format("train.jsonl"))
+    assert len(read_corpus(f"hf:{inside}")) == N
+    with pytest.raises(InputError, match=r"README\.md leads to files outside its folder"):
+        read_corpus(f"hf:{files(tmp_path / 'outside', card=CONFIGS.format(named))}")
+
+
+def test_links_and_saved_names_lead_to_no_other_files(tmp_path: Path, saved: Path, splits: Path) -> None:
+    folder = files(tmp_path / "files")
+    (folder / "test.jsonl").symlink_to(files(tmp_path / "others") / "train.jsonl")
+    with pytest.raises(InputError, match=r"test\.jsonl is a link to a file outside its folder"):
+        read_corpus(f"hf:{folder}:train")
+    for path, changed in (
+        (saved / "state.json", {"_data_files": [{"filename": "../splits/test/data-00000-of-00001.arrow"}]}),
+        (splits / "dataset_dict.json", {"splits": ["../saved"]}),
+    ):
+        path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+        with pytest.raises(InputError, match=f"{path.name} leads to files outside its folder"):
+            read_corpus(f"hf:{path.parent}")
+
+
+def test_files_that_unpack_are_refused_before_they_fill_the_disk(tmp_path: Path) -> None:
+    folder = files(tmp_path / "packed")
+    (folder / "train.jsonl").write_bytes(gzip.compress((folder / "train.jsonl").read_bytes()))
+    with pytest.raises(InputError, match=r"train\.jsonl is packed \(gzip\)"):
+        read_corpus(f"hf:{folder}")
+    (tmp_path / "repeated").mkdir()
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), pa.array(["x" * 10**6]))
+    pq.write_table(pa.table({"text": column}), tmp_path / "repeated" / "train.parquet")
+    with pytest.raises(InputError, match="holds or unpacks to more than"):
+        read_corpus(f"hf:{tmp_path / 'repeated'}")
+
+
+def with_column(saved: Path, values: pa.Array) -> Path:
+    """Add a column to the file of a saved data set."""
+    table = pa.table({"text": ["a text"] * len(values), "more": values})
+    with pa.OSFile(str(saved / "data-00000-of-00001.arrow"), "wb") as file, pa.ipc.new_stream(file, table.schema) as to:
+        to.write_table(table)
+    path, features = saved / "dataset_info.json", Features.from_arrow_schema(table.schema).to_dict()
+    path.write_text(json.dumps({**json.loads(path.read_text()), "features": features}))
+    return saved
+
+
+def test_values_that_take_no_bytes_are_counted(saved: Path) -> None:
+    nulls = pa.nulls(2**31 - 2)
+    rows = pa.ListArray.from_arrays(pa.array([0, len(nulls)], pa.int32()), nulls)
+    with pytest.raises(InputError, match="holds too many values"):
+        read_corpus(f"hf:{with_column(saved, rows)}")
+
+
+def test_damage_is_an_error_of_the_data_set(saved: Path, tmp_path: Path) -> None:
+    with_column(saved, pa.array(["abcdefgh"] * 50))
+    path = saved / "data-00000-of-00001.arrow"
+    ends, beyond = struct.pack("<51i", *range(0, 408, 8)), struct.pack("<51i", 0, *[2**30] * 50)
+    assert ends in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(ends, beyond))
+    with pytest.raises(InputError, match=r"cannot be read.*out of bounds"):
+        read_corpus(f"hf:{saved}:train:text")
+    with pytest.raises(InputError, match=r"cannot be read.*could not determine a constructor"):
+        read_corpus(f"hf:{files(tmp_path / 'tagged', card='a: !!python/name:os.system')}")
 
 
 def put_into_cache(cache: Path, data: Dataset) -> None:

@@ -6,15 +6,21 @@ import gzip
 import json
 import os
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mauve_core.base.errors import InputError
+from mauve_core.base import json_values
+from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus import limits
 from mauve_core.corpus.reading import read_table
+from mauve_core.corpus.rows import CONTAINER
+from mauve_core.corpus.streams import lines_of
+from mauve_core.encoders.model_files import read_json
+from mauve_core.jobs import state
 
 MB = 1024**2
 
@@ -194,16 +200,19 @@ def test_a_cell_that_never_ends(suffix: str, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n' * 20), ("a.csv", "text,a,b,c,d,e\n" + "a,,,,,\n" * 20)],
+    ("name", "content", "a_row"),
+    [
+        ("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n', 2 + 4 * CONTAINER),
+        ("a.csv", "a,,,,,\n", 6),
+    ],
 )
 def test_values_are_counted_those_in_lists_too(
-    name: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, content: str, a_row: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / name).write_text(content)
-    monkeypatch.setenv(limits.CELLS_VARIABLE, "120")
+    (tmp_path / name).write_text("text,a,b,c,d,e\n" * (name == "a.csv") + content * 20)
+    monkeypatch.setenv(limits.CELLS_VARIABLE, str(20 * a_row))
     assert len(read_table(tmp_path / name).rows) == 20
-    monkeypatch.setenv(limits.CELLS_VARIABLE, "119")
+    monkeypatch.setenv(limits.CELLS_VARIABLE, str(20 * a_row - 1))
     assert limits.CELLS_VARIABLE in refusal(tmp_path / name)
 
 
@@ -212,3 +221,33 @@ def test_two_byte_order_marks(name: str, tmp_path: Path) -> None:
     path = write(tmp_path / name, ["abc"])
     path.write_bytes(b"\xef\xbb\xbf\xef\xbb\xbf" + path.read_bytes())
     assert read_table(path).rows[0][1]["text"] == "abc"
+
+
+def test_lines_are_counted_as_they_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(limits.ROWS_VARIABLE, "3")
+    (tmp_path / "a.smi.gz").write_bytes(gzip.compress(b"C\n" * 4 + b"\xff\n"))
+    with pytest.raises(InputError, match="too many rows"):
+        lines_of(tmp_path / "a.smi.gz")
+
+
+DOORS: dict[str, Callable[[Path], object]] = {
+    "a.jsonl": read_table,
+    "a.json": read_table,
+    "model.json": read_json,
+    "state.json": state.read_json,
+}
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_values_are_counted_before_they_take_memory(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_values, "MOST_VALUES", 200_000)
+    path = tmp_path / name
+    row = '{"text": "a", "of": [' + "[]," * 1_000_000 + "[]]}"
+    path.write_text(f"[{row}]" if name == "a.json" else row)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MauveLensError, match=r"it holds more than 200,000 values|too many values"):
+            DOORS[name](path)
+        assert tracemalloc.get_traced_memory()[1] < 32 * MB, "a million lists take 80 MB"
+    finally:
+        tracemalloc.stop()

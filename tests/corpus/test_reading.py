@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import io
 import json
@@ -15,7 +16,7 @@ from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.cli.standard_input import file_of, files_of
 from mauve_core.corpus import read_corpus, read_table
-from mauve_core.corpus.reading import absolute
+from mauve_core.corpus.reading import absolute, matches
 from mauve_core.corpus.text_files import TextFile
 from tests.layouts import N, text
 
@@ -104,6 +105,29 @@ def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("mauve_core.corpus.reading.MOST_FILES", 2)
     with pytest.raises(InputError, match="Too many files match"):
         read_table(shards / "part-*.jsonl")
+    monkeypatch.setattr("mauve_core.corpus.reading.MOST_SEEN", 50)
+    (shards / "deep" / "er").mkdir(parents=True)
+    for number in range(60):
+        (shards / "deep" / "er" / f"{number}.csv").touch()
+    for pattern in ("**/**/none.jsonl", "*/*/none*"):
+        with pytest.raises(InputError, match=r"leads through too many files\. Allowed: at most 50 names"):
+            read_table(shards / pattern)
+
+
+@pytest.mark.parametrize("pattern", ["**/*.txt", "**", "a/**/*", "**/b/*", "**/**/b/*.txt", "*/*", ".*/*", "[ab]/?/*"])
+def test_a_pattern_means_what_it_means_to_the_library(pattern: str, tmp_path: Path) -> None:
+    for name in ("x.txt", "a/x.txt", "a/b/y.txt", "a/b/c/.z.txt", "b/a/x.csv", ".h/x.txt", "a/.h/b/x.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    peer = map(Path, glob.glob(f"{tmp_path}/{pattern}", recursive=True))  # noqa: PTH207 (another Path.glob means)
+    assert sorted(matches(tmp_path / pattern)) == sorted({path for path in peer if path.is_file()}) != []
+
+
+def test_a_link_to_where_it_is_leads_to_no_file_twice(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "x.txt").touch()
+    (tmp_path / "a" / "loop").symlink_to(tmp_path, target_is_directory=True)
+    assert list(matches(tmp_path / "**" / "*.txt")) == [tmp_path / "a" / "x.txt"]
 
 
 def test_sources_in_several_files(shards: Path) -> None:
@@ -183,6 +207,27 @@ def test_standard_input_without_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAUVE_LENS_MAX_UNPACKED_MB", "1")
     with pytest.raises(InputError, match="Standard input is too long"):
         file_of("-")
+
+
+class _Endless(io.RawIOBase):
+    """What ``yes`` writes."""
+
+    taken = 0
+
+    def read(self, size: int = -1) -> bytes:
+        self.taken += size
+        return b"y\n" * (size // 2)
+
+
+def test_standard_input_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = _Input(b"")
+    endless.buffer = stream = _Endless()  # type: ignore[assignment]
+    monkeypatch.setattr(sys, "stdin", endless)
+    monkeypatch.setenv("MAUVE_LENS_MAX_ROWS", "1000")
+    monkeypatch.setenv("MAUVE_LENS_MAX_UNPACKED_MB", "64")
+    with pytest.raises(InputError, match=r"too long\. Allowed: at most 67,108,864 bytes and 10,000 lines"):
+        file_of("-")
+    assert stream.taken < 4 << 20
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -146,6 +146,29 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "config a folder": (all_of(remove(CONFIG), lambda f: (f / CONFIG).mkdir()), "config.json"),
     "config of ten gigabytes": (lambda f: os.truncate(f / CONFIG, 10**10), "10,000,000,000 bytes"),
     "tokenizer of ten gigabytes": (lambda f: os.truncate(f / TOKENIZER, 10**10), "10,000,000,000 bytes"),
+    **{
+        f"a kernel as {name}": (change(CONFIG, **{name: value}), "may name code of the hub. Allowed: ")
+        for name, value in {
+            "attn_implementation": "owner/kernel",
+            "_attn_implementation": "owner/kernel@main:run",
+            "_attn_implementation_internal": "owner/kernel",
+            "text_config": {"parts": [{"attn_implementation": "owner/kernel"}]},
+            "_attn_implementation ": {"": "sdpa", "vision_config": "owner/kernel"},
+            "experts_implementation": "owner/kernel",
+        }.items()
+    },
+    "a part that the type does not have": (
+        change(CONFIG, text_config={"vocab_size": 9}),
+        "config.json cannot be used: a model of type gpt2 has no text_config",
+    ),
+    "a kernel for generation": (
+        write("generation_config.json", '{"attn_implementation": "paged|owner/kernel"}'),
+        "generation_config.json cannot be used: attn_implementation = 'paged|owner/kernel' may name code",
+    ),
+    "a kernel of a processor": (
+        write("preprocessor_config.json", '{"attn_implementation": ["owner/kernel"]}'),
+        "preprocessor_config.json cannot be used",
+    ),
     "type unknown": (change(CONFIG, model_type="toaster"), "config.json"),
     "type of pictures": (change(CONFIG, model_type="vit", architectures=["ViTModel"]), "vit"),
     **{

@@ -20,9 +20,9 @@ from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
-from mauve_core.encoders import encode, hub
+from mauve_core.encoders import adapters, encode, hub, model_files
 from mauve_core.encoders.adapters import ADAPTER_CONFIG, ADAPTER_WEIGHTS
-from mauve_core.encoders.catalogue import check_model, identify, must_be_fetched, names_files
+from mauve_core.encoders.catalogue import PIXELS, check_model, identify, must_be_fetched, names_files
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.models import load_model
 from tests.encoders.test_encode import RELATIVE, relative_error
@@ -231,6 +231,7 @@ def test_an_adapter_without_its_base_is_refused_with_the_way_out(adapter: Path, 
     change_settings(adapter, base_model_name_or_path=str(adapter))
     for name in (adapter, f"{adapter}+{adapter}"):
         refused(name, "is no model with weights of its own")
+    refused(f"{PIXELS}+{adapter}", "is no model with weights of its own")
 
 
 def test_an_adapter_of_another_model_is_refused(adapter: Path, tiny: Tiny, tmp_path: Path) -> None:
@@ -238,7 +239,7 @@ def test_an_adapter_of_another_model_is_refused(adapter: Path, tiny: Tiny, tmp_p
     wider = make_gpt2(tmp_path / "wider", width=64)
     refused(f"{wider}+{adapter}", r"does not fit its base model: \S+ has the shape")
     shallow = make_gpt2(tmp_path / "shallow", layers=1)
-    refused(f"{shallow}+{adapter}", r"does not fit its base model: it changes \S*h\.1")
+    refused(f"{shallow}+{adapter}", r"does not fit its base model: it changes \S*h\.[12]")
 
 
 def test_a_pickle_is_not_read(adapter: Path) -> None:
@@ -260,11 +261,18 @@ def test_a_pickle_is_not_read(adapter: Path) -> None:
         ({"unheard_of": 1}, "unheard_of = 1"),
         ({"r": 8}, "has rank 4, but adapter_config.json says 8"),
         ({"rank_pattern": [1]}, "rank_pattern"),
-        ({"lora_alpha": "x"}, "The adapter .* cannot be loaded"),
+        ({"lora_alpha": "x"}, "it has the scale 'x'"),
+        ({"alpha_pattern": {"c_attn": True}}, "it has the scale True"),
+        ({"alpha_pattern": [1]}, "alpha_pattern is"),
+        ({"alpha_pattern": {"((": 1}}, "The pattern cannot be used"),
+        ({"alpha_pattern": {f"a{i}": 1 for i in range(200_000)}}, "takes too long to match"),
     ],
     ids=str,
 )
-def test_settings_that_cannot_be_followed_are_refused(adapter: Path, values: dict[str, Any], words: str) -> None:
+def test_settings_that_cannot_be_followed_are_refused(
+    adapter: Path, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any], words: str
+) -> None:
+    monkeypatch.setattr(adapters, "_MATCHING_S", 0.2)
     change_settings(adapter, **values)
     refused(adapter, words)
 
@@ -280,6 +288,32 @@ def test_tensors_that_are_damaged_or_missing_are_refused(adapter: Path) -> None:
     refused(adapter, "it holds no LoRA tensors")
     (adapter / ADAPTER_WEIGHTS).write_bytes(b"garbage")
     refused(adapter, "is not a safetensors file")
+
+
+def test_numbers_that_would_be_rounded_are_refused(adapter: Path) -> None:
+    tensors = load_file(adapter / ADAPTER_WEIGHTS)
+    for kind in (torch.int8, torch.complex64):
+        save_file({name: tensor.to(kind) for name, tensor in tensors.items()}, adapter / ADAPTER_WEIGHTS)
+        refused(adapter, f"holds numbers of type {kind}. Allowed: weights in floating point")
+
+
+def test_a_rank_takes_no_memory_that_the_file_does_not_hold(adapter: Path) -> None:
+    """A tensor of 10^9 rows without a number in them would make a matrix of 128 GB."""
+    name = "base_model.model.transformer.h.0.attn.c_attn.lora_{}.weight"
+    save_file(
+        {name.format("A"): torch.zeros(10**9, 0), name.format("B"): torch.zeros(0, 10**9)}, adapter / ADAPTER_WEIGHTS
+    )
+    change_settings(adapter, r=10**9)
+    refused(adapter, r"does not fit its base model: \S+ has the shape \(.*1000000000")
+
+
+def test_a_header_beyond_any_models_is_not_read(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tensors = load_file(adapter / ADAPTER_WEIGHTS)
+    save_file(tensors, adapter / ADAPTER_WEIGHTS, {"more": "x" * 10_000})
+    monkeypatch.setattr(model_files, "MOST_JSON_BYTES", 10_000)
+    refused(
+        adapter, r"adapter_model\.safetensors cannot be used: its header has [\d,]+ bytes\. Allowed: at most 10,000"
+    )
 
 
 def in_cache(folder: Path, cache: Path, name: str, commit: str = "c" * 40) -> None:

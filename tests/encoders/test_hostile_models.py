@@ -115,6 +115,14 @@ def test_code_beside_a_known_model_is_left_alone(
     assert not list(hostile.rglob("was-run"))
 
 
+@pytest.mark.parametrize("known", ["eager", "sdpa", None, {"": "sdpa", "text_config": "eager"}])
+def test_an_attention_that_transformers_has_may_be_named(hostile: Path, known: Any) -> None:
+    expected = features(hostile).array
+    change("config.json", _attn_implementation=known)(hostile)
+    change("config.json", parts={"attn_implementation": "paged|eager"})(hostile)
+    assert relative_error(features(hostile).array, expected) < RELATIVE
+
+
 @pytest.mark.parametrize("name", ["code for the settings", "tokenizer a pipe", "tokenizer and its settings missing"])
 def test_a_tokenizer_alone_is_held_to_the_same(hostile: Path, name: str) -> None:
     spoil, message = SPOILT[name]

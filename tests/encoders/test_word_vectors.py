@@ -179,6 +179,14 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, name: str, content: 
         identify(str(tmp_path / name))
 
 
+def test_a_file_without_end_is_refused_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mauve_core.encoders.vector_files.CHUNK", 1000)
+    path = tmp_path / "v.txt.gz"
+    path.write_bytes(gzip.compress(b"the 0.1\n" * 100_000))
+    with pytest.raises(InputError, match=r"unpacks to more than word vectors do\. Allowed: at most 20,000,000 lines"):
+        read_vectors(path, {b"the": 0})
+
+
 @pytest.mark.parametrize("name", ["none.txt", "none.vec.gz", "folder/none.vec"])
 def test_a_vector_file_that_is_not_there_is_no_hub_id(name: str) -> None:
     with pytest.raises(ModelUnavailableError, match=f"no file {name}"):

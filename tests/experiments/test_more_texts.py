@@ -22,11 +22,9 @@ from mauve_core.experiments.clusters_over_shards import (
 )
 from mauve_core.experiments.more_texts import find_work, may_have_more
 from mauve_core.experiments.over_shards import stored_over_shards
-from mauve_core.shards.keepsakes import RANDOM
-from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.reading import texts_of_cluster
+from mauve_core.shards.cluster_texts import RANDOM, texts_of_cluster
+from mauve_core.shards.plan import MOST_BYTES, NOTES, Note, Plan, Work, notes_of, notes_path, plan_of, take_note
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.whereabouts import FOLDER, MOST_BYTES, Note, notes_of, notes_path, take_note
 from mauve_core.store import Run
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
@@ -80,8 +78,8 @@ def test_a_stored_run_finds_its_work_folder_and_names_none(stored: Stored, own_h
     cluster = stored.own.clusters[0]
     for source, side in ((HUMAN, cluster.human), ("model", cluster.model)):
         assert texts_of_cluster(work, "model", source, cluster.number, 0, len(side.random)) == side.random
-    assert FOLDER in PARTS
-    assert notes_path(stored.found).parent == own_home / FOLDER
+    assert NOTES in PARTS
+    assert notes_path(stored.found).parent == own_home / NOTES
     assert notes_path(stored.found).stat().st_mode & 0o077 == 0
     documents = [path.read_bytes() for path in stored.run.path.rglob("*.json")]
     assert not any(str(stored.work.root).encode() in document for document in documents)

@@ -9,7 +9,14 @@ from PIL import Image
 
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN
+from mauve_core.images.decoding import Picture, decoded
 from mauve_core.store import Run, RunStore
+
+
+def decode(data: bytes, name: str) -> Picture:
+    """The image, without room for it."""
+    with decoded(data, name) as picture:
+        return picture
 
 
 def draw_images(folder: Path, n: int, *, seed: int = 0, light: float = 0.5) -> Path:

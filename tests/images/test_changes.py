@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.images import changes
+from mauve_core.images import memory
 from mauve_core.images.perturbing import PERTURBATIONS, Alteration
 
 SPECS = (
@@ -98,7 +98,7 @@ def test_randomness_is_of_the_seed_and_the_digest(monkeypatch: pytest.MonkeyPatc
         drawn = {after(spec, scene(), seed=seed, digest=digest).tobytes() for seed in (0, 1) for digest in ("a", "b")}
         assert len(drawn) == 4
     whole = after("noise-25", scene()).tobytes()
-    monkeypatch.setattr(changes, "BLOCK", 5 * WIDTH)
+    monkeypatch.setattr(memory, "AT_ONCE", 5 * WIDTH)
     assert after("noise-25", scene()).tobytes() == whole
 
 

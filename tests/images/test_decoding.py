@@ -21,8 +21,8 @@ from mauve_core.images.decoding import (
     TRANSPARENT,
     TURNED,
     ImageRefusedError,
-    decode,
 )
+from tests.images.made import decode
 
 SIZE = 24, 16
 

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from mauve_core import read_corpus
-from mauve_core.base.config import EncoderConfig
+from mauve_core import compare, read_corpus
+from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.corpus import Corpus
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
 from mauve_core.images import encoding
-from mauve_core.images.decoding import decode
 from mauve_core.images.encoding import ImageEncoder
-from tests.images.made import draw_images
+from tests.files_on_disk import FAST
+from tests.images.made import decode, draw_images
 
 pytestmark = pytest.mark.integration
 
@@ -78,3 +79,28 @@ def test_settings_of_texts_are_refused() -> None:
         ImageEncoder(EncoderConfig(model="pixels", max_tokens=5))
     with pytest.raises(ModelUnavailableError, match="does not encode images"):
         ImageEncoder(EncoderConfig())
+
+
+@pytest.fixture
+def with_black(tmp_path: Path) -> tuple[Corpus, dict[str, Corpus]]:
+    """Images, and others of which one is black."""
+    sides = [draw_images(tmp_path / name, 24, seed=seed) for seed, name in enumerate(("real", "made"))]
+    Image.new("RGB", (40, 30)).save(sides[1] / "black.png")
+    return read_corpus(sides[0]), {"m": read_corpus(sides[1])}
+
+
+def test_a_black_image_stops_no_comparison(with_black: tuple[Corpus, dict[str, Corpus]]) -> None:
+    found = compare(*with_black, CompareConfig(CONFIG, FAST, projection=False))
+    assert found.candidates[0].source.n == 25
+
+
+def test_an_image_without_a_feature_is_named_or_left_out_as_a_text_is(
+    with_black: tuple[Corpus, dict[str, Corpus]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features = pixels.features
+    monkeypatch.setattr(pixels, "features", lambda image: features(image) * bool(np.asarray(image).any()))
+    settings, store = CompareConfig(CONFIG, FAST, projection=False), FeatureStore(tmp_path / "store")
+    with pytest.raises(InputError, match=r"nothing but zeros for 1 image of m: id black\.png.*--skip-unencodable"):
+        compare(*with_black, settings, feature_store=store)
+    found = compare(*with_black, settings, feature_store=store, skip_unencodable=True)
+    assert found.candidates[0].source.n == 24

@@ -17,12 +17,11 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.media import MOST_BYTES, SIDES, Media, Thumbnails
-from mauve_core.images.decoding import decode
 from mauve_core.images.properties import PROPERTIES
 from mauve_core.images.thumbnails import thumbnail
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import RunStore
-from tests.images.made import draw_images
+from tests.images.made import decode, draw_images
 
 N = {"human": 24, "dark": 20}
 

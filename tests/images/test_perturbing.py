@@ -21,11 +21,10 @@ from mauve_core.corpus.perturbations.applying import dosed
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
 from mauve_core.experiments.robustness import ProbeTable, about_test, detections, probe_run, summary
-from mauve_core.images.decoding import decode
 from mauve_core.images.encoding import ImageEncoder
-from mauve_core.images.perturbing import Alteration, perturb, perturbed_image
+from mauve_core.images.perturbing import Alteration, perturb, perturbed_picture
 from mauve_core.store import Run, RunStore
-from tests.images.made import draw_images, draw_stripes
+from tests.images.made import decode, draw_images, draw_stripes
 
 pytestmark = pytest.mark.integration
 
@@ -98,7 +97,7 @@ def test_equal_images_get_equal_noise(corpus: Corpus) -> None:
     found = read_corpus(corpus.origin)
     twins = [found.ids.index(name) for name in ("again.png", corpus.ids[0])]
     noise = parse_perturbation("noise-25")
-    first, second, other = (perturbed_image(found, index, noise, 0).tobytes() for index in (*twins, 5))
+    first, second, other = (perturbed_picture(found, index, noise, 0, 96) for index in (*twins, 5))
     assert first == second != other
 
 
@@ -112,7 +111,10 @@ def test_equal_images_get_equal_noise(corpus: Corpus) -> None:
 )
 def test_originals_that_are_gone_are_named(corpus: Corpus, lose, message: str) -> None:
     lose(Path(corpus.origin), corpus.ids[0])
-    for probe in (lambda: changed(corpus, "flip"), lambda: perturbed_image(corpus, 0, parse_perturbation("flip"), 0)):
+    for probe in (
+        lambda: changed(corpus, "flip"),
+        lambda: perturbed_picture(corpus, 0, parse_perturbation("flip"), 0, 96),
+    ):
         with pytest.raises(InputError, match=message):
             probe()
 
@@ -122,7 +124,7 @@ def test_a_stored_name_leads_to_no_other_file_and_waits_for_none(corpus: Corpus,
     os.mkfifo(Path(corpus.origin) / "pipe.png")
     moved = replace(corpus, ids=(name, *corpus.ids[1:]))
     with pytest.raises(InputError, match="is no longer where it was read"):
-        perturbed_image(moved, 0, parse_perturbation("flip"), 0)
+        perturbed_picture(moved, 0, parse_perturbation("flip"), 0, 96)
 
 
 def outcomes(table: ProbeTable) -> dict[str, str]:

@@ -26,7 +26,7 @@ from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.images import columns, reading
 from mauve_core.images.columns import ParquetColumns
 from mauve_core.images.encoding import ImageEncoder
-from mauve_core.images.perturbing import perturbed_image
+from mauve_core.images.perturbing import perturbed_picture
 from mauve_core.images.tables import place_of
 from tests.images.made import draw_images
 
@@ -166,11 +166,11 @@ def test_a_stored_corpus_finds_its_images_again(folder: Path, tmp_path: Path) ->
     read_corpus(path, id_field="key").take([4, 1]).to_parquet(tmp_path / "stored.parquet")
     corpus = Corpus.from_parquet(tmp_path / "stored.parquet")
     assert corpus.ids == ("k4", "k1")
-    assert [place_of(corpus).content(name) for name in corpus.ids] == [
-        files(folder)[row].read_bytes() for row in (4, 1)
-    ]
+    for name, row in zip(corpus.ids, (4, 1), strict=True):
+        with place_of(corpus).content(name) as data:
+            assert data == files(folder)[row].read_bytes()
     perturbation, same = parse_perturbation("gray"), read_corpus(folder)
-    assert perturbed_image(corpus, 1, perturbation, 0) == perturbed_image(same, 1, perturbation, 0)
+    assert perturbed_picture(corpus, 1, perturbation, 0, 96) == perturbed_picture(same, 1, perturbation, 0, 96)
 
 
 def test_what_cannot_be_used_is_counted_and_named(folder: Path) -> None:
@@ -195,11 +195,12 @@ def test_no_path_leads_out_of_the_folder_of_the_table(folder: Path) -> None:
     odd = ["../other/secret.png", str(outside), "even/../even/0000.png", "gone.png", "link/secret.png"]
     pd.DataFrame({"image": [*names, *odd]}).to_csv(folder / "t.csv", index=False)
     found = read_corpus(folder / "t.csv")
-    assert found.ids == (*names, "link/secret.png")
+    assert found.ids == tuple(names)
     (unreadable,) = found.exclusions
-    assert (unreadable.reason, unreadable.count) == ("unreadable", 4)
+    assert (unreadable.reason, unreadable.count) == ("unreadable", 5)
     assert unreadable.examples[:3] == tuple(f"{name} is outside the table's folder" for name in odd[:3])
     assert unreadable.examples[3].startswith("gone.png cannot be read")
+    assert unreadable.examples[4] == "link/secret.png is a link to a file outside its folder"
 
 
 def test_a_path_beside_missing_bytes_keeps_to_the_same_rule(folder: Path) -> None:
@@ -401,15 +402,15 @@ def test_a_page_does_not_ask_the_hub_for_an_image(folder: Path, monkeypatch: pyt
     opened = list[str]()
     monkeypatch.setattr(columns, "open_data_set", lambda name: opened.append(name) or saved)
     with pytest.raises(InputError, match=r"hf:someone/pictures of the hub.*save_to_disk"):
-        perturbed_image(corpus, 0, parse_perturbation("gray"), 0)
+        perturbed_picture(corpus, 0, parse_perturbation("gray"), 0, 96)
     assert not opened
-    assert digests(corpus)[3] == hashlib.sha256(place_of(corpus).content(corpus.ids[3])).hexdigest()
+    with place_of(corpus).content(corpus.ids[3]) as data:
+        assert digests(corpus)[3] == hashlib.sha256(data).hexdigest()
     assert opened == ["hf:someone/pictures"]
 
 
 def test_threads_that_are_late_get_their_own_images(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "KEPT", 1)
-    monkeypatch.setattr(columns, "AT_ONCE", 1)
     monkeypatch.setattr(reading, "THREADS", 16)
     path = parquet(folder.parent / "t.parquet", structs(files(folder)), rows=N)
     assert digests(read_corpus(path)) == digests(read_corpus(folder))

@@ -1,21 +1,17 @@
 """A worker killed, or refused by the disk, at each change of a file in turn: nothing half-written is seen, and the run
 comes out as if nothing had happened.
 
-Workers are forked from the test, which spares them the interpreter's start. An audit hook of the interpreter sees every
-file that is opened for writing, renamed or removed, before it happens.
+Workers are forked from the test, which spares them the interpreter's start.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import resource
-import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,6 +20,7 @@ from mauve_core.jobs import queue, worker
 from mauve_core.jobs.leftovers import remove_leftovers
 from mauve_core.jobs.state import LOG, JobState
 from mauve_core.store import RunStore
+from tests.disturbed import Fault, in_child, killed_at, no_file_above, nothing, refused_from, spread
 from tests.long_jobs import contents, make_task, require_no_leftovers, require_nothing_partial, require_whole
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")]
@@ -32,69 +29,6 @@ KILLS, REFUSALS = 24, 8
 REFUSED = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 # Bytes beyond which a file cannot grow.
 SIZES = (0, 200, 2000, 20_000)
-
-# Audit events that announce a change; ``open`` is one if the file is opened for writing.
-CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "sqlite3.connect"})
-
-# Called before each change, with its number from 1 and what it is.
-Fault = Callable[[int, str], None]
-
-
-def nothing(number: int, what: str) -> None:
-    """No fault."""
-
-
-def killed_at(number: int) -> Fault:
-    def fault(now: int, what: str) -> None:
-        if now == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    return fault
-
-
-def refused_from(number: int, code: int) -> Fault:
-    """The disk refuses that change and all later ones."""
-
-    def fault(now: int, what: str) -> None:
-        if now >= number:
-            raise OSError(code, os.strerror(code), what)
-
-    return fault
-
-
-def no_file_above(size: int) -> Fault:
-    """No file grows beyond so many bytes, as on a full disk."""
-
-    def fault(now: int, what: str) -> None:
-        if now == 1:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-
-    return fault
-
-
-def in_child(folder: Path, fault: Fault, trace: Path) -> int:
-    """Do the job in a forked child, which writes down each change; its exit status."""
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    try:
-        os.dup2(os.open(folder / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), 2)
-        home, count = os.environ[HOME_VARIABLE], 0
-        lines = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-
-        def hook(event: str, arguments: tuple[Any, ...]) -> None:
-            nonlocal count
-            writes = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-            if (writes or event in CHANGES) and str(arguments[0]).startswith(home):
-                count += 1
-                os.write(lines, f"{event} {arguments[0]}\n".encode())
-                fault(count, str(arguments[0]))
-
-        sys.addaudithook(hook)
-        worker.work(folder)
-    except BaseException:  # noqa: BLE001 (its state and log say what it was)
-        os._exit(1)
-    os._exit(0)
 
 
 class Disturbed:
@@ -109,7 +43,8 @@ class Disturbed:
     """
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        self._folder, self._patch, self._fault = folder, patch, nothing
+        self._folder, self._patch = folder, patch
+        self._fault: Fault = nothing
         patch.setenv("OMP_NUM_THREADS", "1")
         patch.setattr(queue, "_spawn", self._spawn)
         self._task = make_task(folder / "files", 24)
@@ -144,18 +79,14 @@ class Disturbed:
 
     def _spawn(self, folder: Path, lock: int) -> None:
         private_opener(str(folder / LOG), os.O_WRONLY | os.O_CREAT)
-        in_child(folder, self._fault, self._trace)
+        home = os.environ[HOME_VARIABLE]
+        in_child(lambda: worker.work(folder), home, self._fault, self._trace, folder / LOG)
 
 
 @pytest.fixture(scope="module")
 def disturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disturbed]:
     with pytest.MonkeyPatch.context() as patch:
         yield Disturbed(tmp_path_factory.mktemp("disturbed"), patch)
-
-
-def spread(count: int, most: int) -> list[int]:
-    """So many numbers from 1 to ``most``, evenly spread."""
-    return sorted({1 + (most - 1) * place // (count - 1) for place in range(count)})
 
 
 def test_killed_half_way(disturbed: Disturbed) -> None:

@@ -17,6 +17,8 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.reporting.trackers import wandb_writer
+from mauve_core.reporting.trackers.logged import Logged
 from mauve_core.reporting.trackers.mlflow_writer import TAG, without_password
 from mauve_core.reporting.trackers.record import candidate_keys, tracked
 from mauve_core.scoring.compare import compare
@@ -174,6 +176,29 @@ def test_a_table_that_wandb_would_cut_is_refused(run: Run, here: Path, monkeypat
     assert offline_runs(here) == []
 
 
+@pytest.mark.slow
+def test_a_folder_that_cannot_be_made_is_not_replaced_by_another(
+    run: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "file").touch()
+    monkeypatch.setenv("WANDB_DIR", str(here / "file"))
+    with pytest.raises(InputError, match=r"could not be logged to W&B: .*File exists"):
+        run.log("wandb")
+
+
+@pytest.mark.slow
+def test_a_table_of_a_long_name_is_logged_under_a_shorter_one(run: Run, here: Path) -> None:
+    """W&B makes an artifact of each table, whose name may have 128 characters, and would fail at a longer one."""
+    known = tracked(run)
+    names = [f"clusters_{'n' * 99}{last}" for last in "ab"]
+    long = dataclasses.replace(known, tables=dict.fromkeys(names, known.tables["scores"]))
+    wandb_writer.log(long, None)
+    (folder,) = offline_runs(here)
+    artifacts = [each.name for each in of_kind(folder, "artifact")]
+    assert len(set(artifacts)) == len(names)
+    assert max(map(len, artifacts)) <= 128
+
+
 @pytest.mark.parametrize("mode", ["disabled", "shared"])
 def test_a_mode_of_wandb_that_keeps_nothing_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     monkeypatch.setenv("WANDB_MODE", mode)
@@ -287,6 +312,11 @@ def test_a_server_of_mlflow_that_does_not_answer_is_wrong_input(
     assert "The run could not be logged to MLflow: " in said
     assert "MLFLOW_TRACKING_URI=sqlite:///mlflow.db" in said
     assert "hidden" not in said
+
+
+def test_a_servers_words_are_one_line_without_controls() -> None:
+    said = str(Logged("MLflow", "a\x1b[31m\nb", "1", "http://host", again=False))
+    assert said == r"Logged to MLflow (project a\x1b[31m\nb, run 1): http://host"
 
 
 def test_passwords_are_not_shown() -> None:

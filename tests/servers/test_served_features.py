@@ -16,11 +16,12 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.base import json_values
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError, MauveLensError, ModelUnavailableError
 from mauve_core.encoders import PrefixEncoder, encode, feature_key
 from mauve_core.encoders import served as served_module
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.feature_store import DamagedEntryWarning, FeatureStore
 from mauve_core.encoders.models import load_model
 from mauve_core.encoders.servers import client
 from mauve_core.jobs import memory, queue, worker
@@ -206,8 +207,53 @@ def test_a_server_that_changes_its_dimension_after_a_break_is_refused(stub: Stub
     with pytest.raises(ModelUnavailableError, match="status 400"):
         encode(TEXTS[:8], config_of(stub), store=store)
     stub.usual = broken(lambda v: [item.update(embedding=[1.0] * 5) for item in v["data"]])
-    with pytest.raises(ModelUnavailableError, match=r"from earlier ones.*Received: 5, 8"):
+    with pytest.raises(ModelUnavailableError, match=r"is another one now\. Allowed: vectors of 8 .*vectors of 5"):
         encode(TEXTS[:8], config_of(stub), store=store)
+
+
+def wide(handler: Handler, body: dict[str, Any]) -> None:
+    """The answer of another model under the same name."""
+    broken(lambda v: [item.update(embedding=[1.0] * 17) for item in v["data"]])(handler, body)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_model_keeps_its_width_over_requests_sides_and_runs(stub: Stub, kept: bool, tmp_path: Path) -> None:
+    store = FeatureStore(tmp_path) if kept else None
+    stub.replies = [answer, wide]
+    said = rf"The model tiny of the server {stub.url} is another one now\. .* 8 numbers, as on 20.*of 17 numbers"
+    with pytest.raises(ModelUnavailableError, match=said):
+        encode(TEXTS[:5], config_of(stub), store=store)
+    encode(TEXTS[:5], config_of(stub), store=store)
+    stub.usual = wide
+    with pytest.raises(ModelUnavailableError, match=said):  # the other side
+        encode(TEXTS[9:], config_of(stub), store=store)
+    served_module._first_widths.pop(next(iter(served_module._first_widths), ""), None)
+    if store is not None:  # another run, whose human side is stored
+        assert encode(TEXTS[:5], config_of(stub), store=FeatureStore(tmp_path)).array.shape == (5, 8)
+        with pytest.raises(ModelUnavailableError, match=said):
+            encode(TEXTS[9:], config_of(stub), store=FeatureStore(tmp_path))
+
+
+def test_stored_vectors_of_another_width_are_not_mixed_with_new_ones(stub: Stub, tmp_path: Path) -> None:
+    store = FeatureStore(tmp_path)
+    encode(TEXTS[:5], config_of(stub), store=store)
+    (kept,) = tmp_path.glob("*.server.json")
+    kept.write_text("{}")
+    with pytest.warns(DamagedEntryWarning):
+        encode(TEXTS[:5], config_of(stub), store=store)
+    kept.unlink()
+    stub.usual = wide
+    encode(TEXTS[5:], config_of(stub), store=store)
+    with pytest.raises(ModelUnavailableError, match=r"of 17 numbers, as on .*vectors of 8 numbers"):
+        encode(TEXTS[:5], config_of(stub), store=store)
+
+
+def test_answers_at_once_share_a_budget(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub.usual = broken(lambda v: v.update(more=[[]] * 2000))
+    encode(TEXTS[:8], config_of(stub))
+    monkeypatch.setattr(json_values, "MOST_VALUES", 1000)
+    with pytest.raises(ModelUnavailableError, match="it holds more than 1,000 values"):
+        encode(TEXTS[8:], config_of(stub))
 
 
 def test_a_server_that_is_not_there_is_said_at_once(stub: Stub) -> None:
@@ -248,7 +294,7 @@ def dripping_headers(handler: Handler, body: dict[str, Any]) -> None:
 def test_of_a_huge_answer_no_more_is_read_than_allowed(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "MOST_BYTES", 10**6)
     stub.usual = huge
-    with pytest.raises(ModelUnavailableError, match="longer than 1,000,000 bytes"):
+    with pytest.raises(ModelUnavailableError, match="longer than 250,000 bytes"):
         encode(TEXTS, config_of(stub))
 
 

@@ -178,7 +178,8 @@ def test_a_provider_needs_a_list_of_who_may_enter(own_home: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[auth", "cannot be read"),
+        ("[auth", "is not a TOML file"),
+        (f"a{'.a' * 2000} = 1", "Line 1 of .* has too many dots"),
         ("auth = 3", "lacks"),
         (AUTH.replace('client_id = "lens"\n', ""), "lacks client_id"),
         (AUTH.replace("0123456789" * 4, "short"), "too short"),

@@ -81,11 +81,11 @@ def test_iterations_over_shards_lower_the_objective_of_a_sample(made_up: MadeUp,
         [
             np.load(path)
             for side in ("00000", "00001")
-            for path in sorted(work.path("partitions", 1, "coordinates", side).iterdir())
+            for path in sorted(work.path("partitions", 1, "coordinates", side).glob("*.npy"))
         ]
     )
     for seed, objective in enumerate(found.objectives):
-        start = np.load(work.path("partitions", 1, "start", seed).with_suffix(".npy"))
+        start = work.arrays(work.path("partitions", 1, "start", seed))["centers"]
         before = float(((coordinates[:, None] - start) ** 2).sum(axis=2).min(axis=1).sum())
         assert objective < before
     whole = kmeans(coordinates, found.k, seed=0).objective
@@ -100,10 +100,10 @@ def test_a_plain_iteration_gives_the_same_centers(made_up: MadeUp, tmp_path: Pat
         [
             np.load(path)
             for side in ("00000", "00001")
-            for path in sorted(work.path("partitions", 1, "coordinates", side).iterdir())
+            for path in sorted(work.path("partitions", 1, "coordinates", side).glob("*.npy"))
         ]
     ).astype(np.float64)
-    before, after = (np.load(work.path("partitions", 1, "centers", step).with_suffix(".npy")) for step in (0, 1))
+    before, after = (clustering.centers_of(work, "model", step) for step in (0, 1))
     for seed in range(SCORE.seeds):
         labels = ((coordinates[:, None] - before[seed]) ** 2).sum(axis=2).argmin(axis=1)
         plain = [
@@ -270,7 +270,7 @@ def test_what_is_finished_is_not_done_again(made_up: MadeUp, tmp_path: Path) -> 
     """And what killed workers were writing goes once it is old."""
     work = Work.begin(tmp_path / "work", made_up.plan)
     first = made_up.compared(tmp_path / "work")
-    next((tmp_path / "work").glob("*/*/partitions/00001/labels/00001/00002.npz")).unlink()
+    next((tmp_path / "work").glob("*/*/partitions/00001/labels/00001/00002.json")).unlink()
     old, new = ((work.root / "encoded" / f".one.npy.{digit * 16}") for digit in "01")
     for path in (old, new):
         path.write_bytes(b"half")
@@ -289,7 +289,7 @@ def test_an_interrupted_iteration_goes_on(made_up: MadeUp, tmp_path: Path) -> No
         if (
             name == "sum"
             and done == total
-            and Work.open(tmp_path / "stopped").path("partitions", 1, "centers", 1).with_suffix(".npy").exists()
+            and Work.open(tmp_path / "stopped").path("partitions", 1, "states", 1).with_suffix(".json").exists()
         ):
             raise KeyboardInterrupt
 

@@ -23,7 +23,7 @@ from mauve_core.shards import checking, encoding, failures, sizes
 from mauve_core.shards.checking import require_enough_rows
 from mauve_core.shards.compare import compare_shards, encode_tasks
 from mauve_core.shards.engines import engine_for
-from mauve_core.shards.failures import REPAIR, Failures, ShardError
+from mauve_core.shards.failures import REPAIR, DamagedError, Failures, ShardError
 from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.sizes import lines_until
 from mauve_core.shards.tasks import Task, remaining
@@ -343,6 +343,20 @@ def test_shards_that_were_finished_before_keep_a_side_going_until_one_more_is() 
     found.succeeded(task_of("model", 90))
     fail(found, "model", failures.MOST_IN_VAIN)
     assert found.stopped
+
+
+def test_damage_of_the_work_folder_stops_no_other_task() -> None:
+    """So one more call makes all of it again, not one call for each file."""
+    tasks = [task_of("model", index) for index in range(100)]
+    found, damage = Failures(tasks, tasks), [(Path(f"{index}.npy"), "cut") for index in range(50)]
+    for task, each in zip(tasks, damage, strict=False):
+        assert not found.stopped
+        found.add(task, DamagedError.of(each))
+    with pytest.raises(
+        DamagedError, match=r"^The work folder is damaged: 0\.npy is damaged or missing: cut\."
+    ) as caught:
+        found.raise_any()
+    assert list(caught.value.damage) == damage
 
 
 def test_an_error_of_another_kind_is_raised_alone() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.shards.places import Stamp
 from mauve_core.shards.plan import Plan, Work
-from mauve_core.shards.stamps import Stamp
 from mauve_core.shards.texts import Named
 from tests.sharded import MadeUp, carried_out
 

@@ -13,13 +13,13 @@ import pytest
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards import reading
+from mauve_core.shards import cluster_texts
+from mauve_core.shards.cluster_texts import RANDOM, chosen_clusters, rows_of_cluster, texts_of_cluster
 from mauve_core.shards.clustering import labels_path
 from mauve_core.shards.collecting import kept_clusters
-from mauve_core.shards.drawing import mixed
-from mauve_core.shards.keepsakes import RANDOM
+from mauve_core.shards.failures import DamagedError
 from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.reading import chosen_clusters, rows_of_cluster, texts_of_cluster
+from mauve_core.shards.samples import mixed
 from mauve_core.shards.texts import digests_of
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
@@ -111,7 +111,7 @@ def test_rows_are_looked_at_in_blocks(done: Callable[[int], Work], monkeypatch: 
     work = done(3)
     number = largest(work)
     whole = rows_of_cluster(work, "model", "model", number, 70)
-    monkeypatch.setattr(reading, "ROWS_AT_ONCE", 37)
+    monkeypatch.setattr(cluster_texts, "ROWS_AT_ONCE", 37)
     for one, other in zip(whole, rows_of_cluster(work, "model", "model", number, 70), strict=True):
         np.testing.assert_array_equal(one, other)
     assert len(whole.row) == 70
@@ -145,6 +145,6 @@ def test_a_work_folder_that_is_not_complete_is_said(done: Callable[[int], Work],
     for path in (tmp_path / "work").glob("encoded/*.npz"):
         path.write_bytes(path.read_bytes()[:40])
     own = Work.open(tmp_path / "work")
-    with pytest.raises(InputError, match="is damaged or not complete") as caught:
+    with pytest.raises(DamagedError, match=r"encoded/.*\.npz is damaged or missing: .* repeat the command") as caught:
         texts_of_cluster(own, "model", "model", number, 20, 20)
-    assert str(own.folder) in str(caught.value)
+    assert str(own.root) in str(caught.value)

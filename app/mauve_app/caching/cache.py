@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mauve_app.caching.bounded import kept
 from mauve_app.caching.by_run import kept_by_run
+from mauve_app.item_reading import bare, perturbed
 from mauve_app.server import access
 from mauve_core.analysis import central_texts as central
 from mauve_core.analysis import cluster_table, cost_intervals, gap_table, verdict, why
@@ -46,7 +47,6 @@ from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.corpus.media import SIDES
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.corpus.perturbations import perturb
 from mauve_core.experiments import findings as run_findings
@@ -54,8 +54,7 @@ from mauve_core.experiments.findings import Finding
 from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.figures import frontier
 from mauve_core.figures.frontier import ErrorCurve
-from mauve_core.images.perturbing import perturbed_image
-from mauve_core.images.thumbnails import thumbnail
+from mauve_core.jobs.aside import aside
 from mauve_core.numerics.divergences.greedy import greedy
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_texts import TextAdvice
@@ -333,21 +332,21 @@ def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -
 
 
 @kept_by_run(max_entries=64, show_spinner="Perturbing images")
-def perturbed_picture(run_id: str, source: str, spec: str, image: str) -> bytes:
-    """Picture in WebP of the image with that id after a perturbation, made from the original.
+def perturbed_pictures(run_id: str, source: str, spec: str, images: tuple[str, ...]) -> tuple[bytes, ...]:
+    """Pictures in WebP of the images with those ids after a perturbation, made from the originals, in another process.
 
     Raises
     ------
     InputError
-        The source has no such image, or its original has gone or changed.
+        The source has no such image, or an original has gone or changed.
     """
     run = load_run(run_id)
     corpus = run.corpora[source]
-    if image not in corpus.ids:
+    rows = {image: row for row, image in enumerate(corpus.ids)}
+    if not rows.keys() >= set(images):
         raise InputError("These probes were made from other images", todo="Probe the run again")
-    seed = run.comparison.config.score.seed
-    after = perturbed_image(corpus, corpus.ids.index(image), parse_perturbation(spec), seed)
-    return thumbnail(after, SIDES[-1])
+    chosen = bare(corpus.take([rows[image] for image in images]))
+    return aside(perturbed, chosen, spec, run.comparison.config.score.seed)
 
 
 @kept_by_run(max_entries=2, show_spinner=False)

@@ -42,8 +42,9 @@ def uncaught(error: Exception) -> bool:
     """Streamlit's handler of what a page, a part of it or a click on it did not catch: say it, and keep a fault for a
     report. True: Streamlit need not say it too.
     """
-    if isinstance(error, MauveLensError):
-        st.error(escaped(str(error)), icon=":material/error:")
+    told = error if isinstance(error, MauveLensError) else faults.refused_by_system(error)
+    if told is not None:
+        st.error(escaped(str(told)), icon=":material/error:")
         return True
     page = urlsplit(st.context.url or "").path.rpartition("/")[2]
     faults.remember(error, f"page {page or 'compare'}")

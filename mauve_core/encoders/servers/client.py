@@ -22,7 +22,8 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, words_of
+from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, is_of_library, words_of
+from mauve_core.base.json_values import parse_json
 from mauve_core.encoders.servers.keys import OPENAI_VARIABLE, OWN_VARIABLE, key_for
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ CONNECT_S = 10.0
 # Most time of one attempt, to the last byte of the answer.
 DEADLINE_S = 600.0
 
-# Bytes read of an answer, beyond which it is refused, and of an error.
-MOST_BYTES, MOST_ERROR_BYTES = 64 * 2**20, 64 * 2**10
+# Bytes read of the answers on their way at a time, beyond which one is refused, and of an error.
+MOST_BYTES, MOST_ERROR_BYTES = 128 * 2**20, 64 * 2**10
 
 # This machine, for which no proxy of the environment is used.
 _OWN_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -118,6 +119,7 @@ class Server:
         self.url = url
         self._key = key_for(url)
         self._has_answered = self._is_failing = False
+        self._most_bytes = MOST_BYTES
 
     def ask(
         self,
@@ -147,7 +149,8 @@ class Server:
             What ``keep`` raises. In each of these cases no further request is sent, and what is on its way is kept.
         """
         queue = enumerate(bodies)
-        running: dict[Future[Any], int] = {}
+        running: dict[Future[bytes], int] = {}
+        self._most_bytes = MOST_BYTES // parallel
         failure: BaseException | None = None
         self._is_failing = False
         with self._connected() as start:
@@ -158,7 +161,7 @@ class Server:
                     break
                 waiting()
                 for future in wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED).done:
-                    failure = _handed_over(future, running.pop(future), keep) or failure
+                    failure = _handed_over(future, running.pop(future), self._parsed, keep) or failure
                     self._is_failing = failure is not None
         if failure is not None:
             raise failure
@@ -197,12 +200,12 @@ class Server:
             trust_env=urlsplit(self.url).hostname not in _OWN_HOSTS,
         )
 
-    async def _answered(self, client: httpx2.AsyncClient, path: str, body: Body) -> Any:
-        """Return the parsed answer, after as many attempts as it takes."""
+    async def _answered(self, client: httpx2.AsyncClient, path: str, body: Body) -> bytes:
+        """Return the answer, after as many attempts as it takes."""
         attempt = 1
         while True:
             try:
-                return self._parsed(await self._attempt(client, path, body))
+                return await self._attempt(client, path, body)
             except _PassingError as trouble:
                 if attempt == ATTEMPTS or self._is_failing:
                     times = "" if attempt == 1 else f" ({attempt} attempts)"
@@ -233,6 +236,10 @@ class Server:
             raise _PassingError(f"broke off its answer: {self._without_key(words_of(error))}") from None
         except httpx2.InvalidURL:
             raise InputError("The URL of a server cannot be read") from None
+        except BaseException as error:
+            if not is_of_library(error):
+                raise
+            raise self._unusable(f"the request failed ({self._without_key(words_of(error))})") from None
         self._has_answered = True
         if answer.status in RETRIED:
             said = self._words(answer.content)
@@ -249,7 +256,7 @@ class Server:
         sent = {"Content-Type": "application/json"}
         async with client.stream("POST", f"{self.url}/{path}", content=content, headers=sent) as response:
             is_answer = 200 <= response.status_code < 300
-            most = MOST_BYTES if is_answer else MOST_ERROR_BYTES
+            most = self._most_bytes if is_answer else MOST_ERROR_BYTES
             if response.headers.get("content-encoding", "identity").lower() != "identity":
                 raise self._unusable("it is compressed, which was not asked for")
             parts, size = [], 0
@@ -264,7 +271,7 @@ class Server:
 
     def _parsed(self, content: bytes) -> Any:
         try:
-            answer = json.loads(content)
+            answer = parse_json(content)
         except (ValueError, RecursionError) as error:
             raise self._unusable(f"it is not JSON ({words_of(error)})") from None
         if self._key is not None and self._repeats_key(answer, content):
@@ -325,13 +332,13 @@ class Server:
         return text if self._key is None else text.replace(self._key, "(API key)")
 
 
-def _handed_over(future: Future[Any], index: int, keep: Keep) -> BaseException | None:
-    """Give an answer to ``keep``; return what went wrong."""
+def _handed_over(future: Future[bytes], index: int, parse: Callable[[bytes], Any], keep: Keep) -> BaseException | None:
+    """Parse an answer and give it to ``keep``; return what went wrong."""
     error = future.exception()
     if error is not None:
         return error
     try:
-        keep(index, future.result())
+        keep(index, parse(future.result()))  # one answer at a time, so that all requests share one budget of values
     except MauveLensError as refused:
         return refused
     return None

@@ -23,7 +23,7 @@ def request(model: str, texts: Sequence[str], encoding: Encoding) -> dict[str, A
     return {"model": model, "input": list(texts), "encoding_format": encoding}
 
 
-def read_embeddings(answer: Any, n: int, dimension: int | None = None) -> NDArray[np.float32]:
+def read_embeddings(answer: Any, n: int) -> NDArray[np.float32]:
     """Return the (n, d) embeddings of an answer in the order of the texts.
 
     Parameters
@@ -32,8 +32,6 @@ def read_embeddings(answer: Any, n: int, dimension: int | None = None) -> NDArra
         Untrusted.
     n : int
         Texts asked for.
-    dimension : int or None
-        That of earlier answers.
 
     Raises
     ------
@@ -49,10 +47,10 @@ def read_embeddings(answer: Any, n: int, dimension: int | None = None) -> NDArra
     if numbered.keys() != set(range(n)):
         raise _malformed("its embeddings are not numbered", f"each index from 0 to {n - 1:,} once")
     rows = [_row(numbered[index].get("embedding")) for index in range(n)]
-    widths = sorted({row.size for row in rows} | ({dimension} if dimension else set()))
+    widths = sorted({row.size for row in rows})
     if len(widths) > 1:
         raise _malformed(
-            "its embeddings differ in dimension, from one another or from earlier ones",
+            "its embeddings differ in dimension from one another",
             "one dimension",
             ", ".join(f"{width:,}" for width in widths),
         )

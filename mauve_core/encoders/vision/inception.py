@@ -13,6 +13,7 @@ Resizing and Surprising Subtleties in GAN Evaluation*, CVPR 2022).
 
 from __future__ import annotations
 
+import zipfile
 from collections import OrderedDict
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -25,6 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mauve_core.encoders.checkpoints import SIDE
+from mauve_core.encoders.model_files import check_weights
 
 # Numbers of a feature: the averaged output of the last block.
 WIDTH = 2048
@@ -45,6 +47,8 @@ class _Fork(NamedTuple):
     first: _Layer
     second: _Layer
 
+
+_AT_ONCE = 2**20  # pixels that are floats at once
 
 _Pool = Literal["average", "largest", "halve"]
 _Step = _Layer | _Fork | _Pool
@@ -201,8 +205,13 @@ class InceptionV3(nn.Module):
 
 def load(path: Path) -> InceptionV3:
     """Return the network with the weights of torch-fidelity's file; RuntimeError for other weights."""
+    if zipfile.is_zipfile(path):  # the format since 2020, which a file of these weights need not have
+        check_weights(path)
     weights: OrderedDict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
     network = InceptionV3()
+    own = {name for name, value in network.state_dict().items() if value.is_floating_point()}
+    if not all(weights[name].is_floating_point() for name in own & weights.keys()):
+        raise RuntimeError("numbers would be rounded")
     network.load_state_dict({name: value for name, value in weights.items() if not name.startswith("fc.")})
     return network.eval()
 
@@ -213,20 +222,22 @@ def like_tensorflow(image: Image.Image) -> NDArray[np.float32]:
     The place of a new pixel is its number times the ratio of the sides, so both start at the same corner; its value is
     interpolated between the pixels before and after.
     """
-    pixels = np.asarray(image, dtype=np.float32)
-    height, width = pixels.shape[:2]
-    left, right, along = _neighbours(width)
-    above, below, down = _neighbours(height)
-    rows = pixels[:, left] + (pixels[:, right] - pixels[:, left]) * along[:, None]
+    left, right, along = _neighbours(image.width)
+    above, below, down = _neighbours(image.height)
+    rows = np.empty((image.height, SIDE, 3), dtype=np.float32)
+    at_once = max(1, _AT_ONCE // image.width)
+    for top in range(0, image.height, at_once):  # as floats, a photo takes three times its memory
+        part = image.crop((0, top, image.width, min(top + at_once, image.height)))
+        pixels = np.asarray(part, dtype=np.float32)
+        rows[top : top + at_once] = pixels[:, left] + (pixels[:, right] - pixels[:, left]) * along[:, None]
     return _normalized(rows[above] + (rows[below] - rows[above]) * down[:, None, None])
 
 
 def clean(image: Image.Image) -> NDArray[np.float32]:
     """Return (3, 299, 299) values of an RGB image, each channel resized as floats, bicubic and antialiased."""
-    pixels = np.asarray(image, dtype=np.float32)
     channels = [
-        np.asarray(Image.fromarray(pixels[:, :, index]).resize((SIDE, SIDE), Image.Resampling.BICUBIC))
-        for index in range(3)
+        np.asarray(image.getchannel(color).convert("F").resize((SIDE, SIDE), Image.Resampling.BICUBIC))
+        for color in range(3)
     ]
     return _normalized(np.stack(channels, axis=-1).clip(0, 255))
 

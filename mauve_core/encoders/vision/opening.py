@@ -123,9 +123,15 @@ def _library_of(identity: ModelIdentity) -> _Library | None:
     config = transformers_vision.config_of(identity)
     if config is None:
         return None
-    if timm_models.is_of_timm(config):
-        return timm_models
-    return transformers_vision if transformers_vision.takes_images(config, identity.name) else None
+    of_timm = timm_models.is_of_timm(config)
+    if not of_timm and not transformers_vision.takes_images(config, identity.name):
+        return None
+    if identity.adapter is not None:
+        raise InputError(
+            f"{identity.name} is an adapter of a model that takes images, into which none is merged here",
+            todo="Merge it with peft (merge_and_unload), save the result, and use its folder",
+        )
+    return timm_models if of_timm else transformers_vision
 
 
 def _known_library(identity: ModelIdentity) -> _Library:

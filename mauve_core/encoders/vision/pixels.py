@@ -3,7 +3,8 @@
 Three blocks of one feature, each divided by the square root of its length, so that none outweighs the others by its
 size: 16 x 16 brightness values; mean and standard deviation of red, green and blue in each of 4 x 4 fields; and the
 strength of edges in 8 directions in each of these fields, as in histograms of oriented gradients (Dalal and Triggs,
-CVPR 2005), of unit length over the whole image.
+CVPR 2005), of unit length over the whole image. A black image would be nothing but zeros and have no direction: it is
+encoded as one of the darkest gray, whose direction is that of every image of one gray.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ WIDTH = SMALL**2 + FIELDS**2 * (6 + DIRECTIONS)
 
 RECIPE = (
     f"classical features of {SIDE} x {SIDE} pixels: a {SMALL} x {SMALL} picture, colors and edges in "
-    f"{FIELDS} x {FIELDS} fields"
+    f"{FIELDS} x {FIELDS} fields; black as the darkest gray"
 )
 # Weights of red, green and blue in the brightness (ITU-R BT.601).
 _LUMA = np.array([0.299, 0.587, 0.114])
@@ -31,6 +32,8 @@ _LUMA = np.array([0.299, 0.587, 0.114])
 def features(image: Image.Image) -> NDArray[np.float32]:
     """Return the (480,) float32 features of an RGB image."""
     rgb = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BICUBIC), dtype=np.float64) / 255
+    if not rgb.any():
+        rgb = rgb + 1 / 255
     light = rgb @ _LUMA
     cell = SIDE // SMALL
     picture = light.reshape(SMALL, cell, SMALL, cell).mean(axis=(1, 3))

@@ -23,7 +23,7 @@ from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.hub_files import hub_file
 from mauve_core.encoders.loading import SAFE, load_config, load_weights, third_party
-from mauve_core.encoders.model_files import CONFIG, FindFile, files_in, read_object
+from mauve_core.encoders.model_files import CONFIG, FindFile, damaged, files_in, read_object
 from mauve_core.encoders.opening import checked_folder
 from mauve_core.encoders.precision import products_of
 from mauve_core.encoders.quiet import quiet_libraries
@@ -31,6 +31,9 @@ from mauve_core.encoders.vision.model import VisionModel
 from mauve_core.numerics.device.products import matrix_products
 
 PROCESSOR = "preprocessor_config.json"
+
+# Largest side to which an image is resized; those of Donut have it, other models up to some 1,000.
+MOST_PIXELS = 2560
 
 # Types of models that give features of images alone, and so are in no list of transformers by task.
 TOWERS = ("clip_vision_model", "dinov3_convnext", "dinov3_vit", "siglip_vision_model")
@@ -134,6 +137,8 @@ def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
 
     folder = checked_folder(identity)
     config = load_config(folder, identity.name)
+    if (folder / PROCESSOR).exists():
+        _check_sizes(folder / PROCESSOR)
     with third_party(f"The image processor of the model {identity.name} in {folder}", identity.name, folder):
         processor = transformers.AutoImageProcessor.from_pretrained(str(folder), backend="pil", **SAFE)
     torch_type = getattr(torch, "float32" if dtype == "tf32" else dtype)
@@ -170,6 +175,18 @@ def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
         _, rule = _pooled(model, torch.from_numpy(sample[None]).to(device, torch_type))
     notes = (f"{identity.name} gives of each image {rule}.",)
     return VisionModel(identity, recipe_of(identity), prepare, run, device, sample.size, notes)
+
+
+def _check_sizes(path: Path) -> None:
+    """Refuse settings of a processor with sizes beyond any model's."""
+    settings = read_object(path)
+    crop = settings.get("crop_pct")  # of ConvNeXt: the part of the resized image that is cut out
+    part = crop if isinstance(crop, int | float) and 0 < crop < 1 else 1
+    for name, value in settings.items():
+        sides = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+        if name.endswith("size") and any(isinstance(side, int | float) and side / part > MOST_PIXELS for side in sides):
+            within = f"sides{' / crop_pct' if part < 1 else ''} of up to {MOST_PIXELS:,} pixels"
+            raise damaged(path, f"{name} = {value!r}{f', crop_pct = {crop}' if part < 1 else ''}", within)
 
 
 def _pooled(model: Any, pixels: Any) -> tuple[Any, str]:

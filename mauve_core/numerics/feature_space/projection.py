@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, MauveLensError, library_errors, words_of
 from mauve_core.numerics import _checks
 from mauve_core.numerics.feature_space.stacked import Stacked, stacked
 from mauve_core.numerics.threads import openmp_threads_kept
@@ -137,6 +137,8 @@ def project(
     ------
     InputError
         There are no rows, values are not finite, or the seed is not a whole number.
+    MauveLensError
+        UMAP fails.
     """
     rows = _checks.features(x, least_rows=1)
     seed = _checks.whole("The seed", seed, low=0)
@@ -150,8 +152,9 @@ def project(
         _silence()
         reported = {"file": _Epochs(progress), "disable": False, "leave": False, "bar_format": _Epochs.FORMAT}
         nearby = nearest(rows, _neighbours(rows))
-        reducer = reducer_of(rows, seed, precomputed_knn=nearby, tqdm_kwds=reported)
-        positions = reducer.fit_transform(rows)
+        with library_errors(lambda error: MauveLensError(f"UMAP cannot make the map: {words_of(error)}")):
+            reducer = reducer_of(rows, seed, precomputed_knn=nearby, tqdm_kwds=reported)
+            positions = reducer.fit_transform(rows)
     return np.ascontiguousarray(positions, dtype=np.float32)
 
 

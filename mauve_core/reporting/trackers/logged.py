@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.formatting import printable
 
 DEFAULT_PROJECT = "mauve-lens"
 
@@ -45,7 +46,8 @@ class Logged:
     def __str__(self) -> str:
         before = ", which was there already and got what it lacked" if self.again else ""
         todo = f". {self.todo}" if self.todo else ""  # no full stop touches an address
-        return f"Logged to {self.tracker} (project {self.project}, run {self.id}{before}): {self.where}{todo}"
+        said = f"Logged to {self.tracker} (project {self.project}, run {self.id}{before}): {self.where}{todo}"
+        return printable(said)  # a server may have named the project
 
 
 def not_taken(tracker: str, error: BaseException, todo: str) -> InputError:

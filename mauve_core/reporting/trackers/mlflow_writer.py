@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from mauve_core.base.errors import library_errors
 from mauve_core.base.extras import require
 from mauve_core.reporting.trackers.logged import DEFAULT_PROJECT, Logged, not_taken, quiet, variables
 from mauve_core.reporting.trackers.record import Tracked
@@ -27,6 +28,7 @@ WAY_OUT = "Start or name a server, or write to a database: MLFLOW_TRACKING_URI=s
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
 }
 
@@ -48,25 +50,14 @@ def log(run: Tracked, project: str | None) -> Logged:
         if uri.startswith(_DATABASES):
             require("sqlalchemy")
             require("alembic")
-        with quiet(*_LIBRARIES):
-            try:
-                return _log(mlflow.MlflowClient(tracking_uri=uri), run, project, without_password(uri))
-            except _errors(uri) as error:
-                raise not_taken("MLflow", _without(uri, error), WAY_OUT) from error
+        with (
+            quiet(*_LIBRARIES),
+            library_errors(lambda error: not_taken("MLflow", _without(uri, error), WAY_OUT)),
+        ):
+            return _log(mlflow.MlflowClient(tracking_uri=uri), run, project, without_password(uri))
 
 
-def _errors(uri: str) -> tuple[type[Exception], ...]:
-    from mlflow.exceptions import MlflowException
-
-    found: tuple[type[Exception], ...] = (MlflowException, OSError, ValueError)
-    if uri.startswith(_DATABASES):
-        from sqlalchemy.exc import SQLAlchemyError
-
-        found = (*found, SQLAlchemyError)
-    return found
-
-
-def _without(uri: str, error: Exception) -> Exception:
+def _without(uri: str, error: BaseException) -> Exception:
     """The error without the password that its words may hold."""
     return ValueError(str(error).replace(uri, without_password(uri)))
 

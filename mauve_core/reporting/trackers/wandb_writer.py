@@ -7,13 +7,14 @@ together. What W&B would collect by itself (the machine, packages, the program's
 
 from __future__ import annotations
 
+import hashlib
 import os
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, library_errors
 from mauve_core.corpus.metadata import python_values
 from mauve_core.reporting.trackers.logged import DEFAULT_PROJECT, Logged, not_taken, quiet, variables
 from mauve_core.reporting.trackers.record import Tracked
@@ -21,9 +22,12 @@ from mauve_core.reporting.trackers.record import Tracked
 if TYPE_CHECKING:
     import pandas as pd
 
-# Unless the user's environment says otherwise, no report of a fault goes to W&B, and a program that uses mcp or openai
-# is neither traced nor told to install Weave.
-_ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false", "WANDB_DISABLE_WEAVE": "true"}
+# Unless the user's environment says otherwise, no report of a fault goes to W&B, a program that uses mcp or openai is
+# neither traced nor told to install Weave, and a server that does not answer is given up after seconds.
+_ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false", "WANDB_DISABLE_WEAVE": "true", "WANDB_INIT_TIMEOUT": "20"}
+
+# Most characters of an artifact's name, 128, without the digest of seven that W&B adds for the slash.
+_MOST_OF_ARTIFACT = 121
 
 _MODES = ("online", "offline")
 _SETTINGS: dict[str, Any] = {
@@ -56,35 +60,38 @@ def log(run: Tracked, project: str | None) -> Logged:
         with quiet("wandb"):
             values, artifact = _values(wandb, run), _texts(wandb, run)  # what is refused is refused before a run begins
             begun = _begin(wandb, run, project or os.environ.get("WANDB_PROJECT") or DEFAULT_PROJECT)
-            return _log(wandb, begun, run, values, artifact)
+            return _log(begun, run, values, artifact)
+
+
+def _refused(error: BaseException) -> InputError:
+    return not_taken("W&B", error, WAY_OUT)
 
 
 def _begin(wandb: Any, run: Tracked, project: str) -> Any:
-    try:
+    folder = Path(os.environ.get("WANDB_DIR") or Path.cwd())
+    with library_errors(_refused):
+        folder.mkdir(parents=True, exist_ok=True)  # W&B itself would write to /tmp, which others read
         return wandb.init(
             project=project,
             id=run.key,
             name=run.name,
             config=dict(run.settings),
             mode=os.environ.get("WANDB_MODE"),  # W&B itself reads its environment only once in a process
-            dir=os.environ.get("WANDB_DIR") or str(Path.cwd()),
+            dir=str(folder),
             resume="allow",
             reinit="create_new",
             settings=wandb.Settings(**_SETTINGS),
         )
-    except (wandb.Error, ValueError, OSError) as error:
-        raise not_taken("W&B", error, WAY_OUT) from error
 
 
-def _log(wandb: Any, begun: Any, run: Tracked, values: Mapping[str, Any], artifact: Any) -> Logged:
+def _log(begun: Any, run: Tracked, values: Mapping[str, Any], artifact: Any) -> Logged:
     failed = True
     try:
-        begun.log(values)
-        if artifact is not None:
-            begun.log_artifact(artifact)
+        with library_errors(_refused):
+            begun.log(values)
+            if artifact is not None:
+                begun.log_artifact(artifact)
         failed = False
-    except (wandb.Error, ValueError, TypeError, OSError) as error:
-        raise not_taken("W&B", error, WAY_OUT) from error
     finally:
         begun.finish(exit_code=int(failed))
     if begun.offline:
@@ -95,8 +102,18 @@ def _log(wandb: Any, begun: Any, run: Tracked, values: Mapping[str, Any], artifa
 
 def _values(wandb: Any, run: Tracked) -> dict[str, Any]:
     """Metrics, tables and figures: one step of the run's history, whose values the summary keeps."""
-    tables = {f"tables/{name}": _table(wandb, name, table, wandb.Table.MAX_ROWS) for name, table in run.tables.items()}
+    tables = {
+        f"tables/{_fitting(run, name)}": _table(wandb, name, table, wandb.Table.MAX_ROWS)
+        for name, table in run.tables.items()
+    }
     return {**run.metrics, **tables, **{f"figures/{name}": wandb.Plotly(each) for name, each in run.figures.items()}}
+
+
+def _fitting(run: Tracked, name: str) -> str:
+    """Return a table's name, cut if it is too long for the artifact that W&B makes of it: ``run-ID-tablesNAME``."""
+    most = _MOST_OF_ARTIFACT - len(f"run-{run.key}-tables/")
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return name if len(name) <= most else f"{name[: most - len(digest) - 1]}-{digest}"
 
 
 def _texts(wandb: Any, run: Tracked) -> Any:

@@ -5,6 +5,7 @@ tests/encoders/vision/test_inception_peers.py compares it with the packages that
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -111,3 +112,19 @@ def test_only_the_clean_resize_averages_fine_stripes() -> None:
     stripes = Image.fromarray(np.repeat(np.uint8([[0, 255] * 448] * 896)[:, :, None], 3, axis=2))
     assert inception.clean(stripes)[:, 20:-20, 20:-20].std() < 0.1
     assert inception.like_tensorflow(stripes)[:, 20:-20, 20:-20].std() > 0.3
+
+
+def test_weights_that_unpack_or_would_be_rounded_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_weights(tmp_path)
+    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
+    path, name = inception_weights(), next(iter(INCEPTION))
+    weights = torch.load(path, weights_only=True)
+    torch.save({key: value.to(torch.int8) for key, value in weights.items()}, path)
+    with pytest.raises(ModelUnavailableError, match=r"damaged.*Download them again"):
+        open_vision_model(EncoderConfig(model=name), identify(name), "cpu")
+    torch.save(weights, tmp_path / "plain.pth")
+    with zipfile.ZipFile(tmp_path / "plain.pth") as plain, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        for entry in plain.infolist():
+            packed.writestr(entry.filename, plain.read(entry))
+    with pytest.raises(ModelUnavailableError, match="its entries are compressed"):
+        open_vision_model(EncoderConfig(model=name), identify(name), "cpu")

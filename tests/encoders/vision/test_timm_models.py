@@ -108,7 +108,7 @@ def refused(folder: Path, match: str) -> None:
     ("how", "match"),
     [
         (lambda config: config.update(architecture="hf-hub:timm/resnet10t"), "does not know the architecture"),
-        (lambda config: config["pretrained_cfg"].update(crop_pct=1e-6), "from 1 to 4,096 pixels"),
+        (lambda config: config["pretrained_cfg"].update(crop_pct=1e-6), "from 1 to 1,536 pixels"),
         (lambda config: config.setdefault("model_args", {}).update(checkpoint_path="/etc/passwd"), "cannot be loaded"),
         (lambda config: config.setdefault("model_args", {}).update(global_pool=""), "no one vector for an image"),
         (lambda config: config.setdefault("model_args", {}).update(layers=[20_000, 1, 1, 1]), "layers = 20,000"),

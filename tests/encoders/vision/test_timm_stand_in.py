@@ -100,12 +100,12 @@ def test_features_are_what_the_head_is_given(folder: Path) -> None:
     [
         ({"architecture": "hf-hub:someone/net"}, "timm 0 does not know the architecture 'hf-hub:someone/net'"),
         ({"input_size": [1, SIDE, SIDE]}, r"does not take color images.*1 channels"),
-        ({"input_size": [3, 5000, SIDE]}, "from 1 to 4,096 pixels"),
-        ({"input_size": [3, 0, SIDE]}, "from 1 to 4,096 pixels"),
+        ({"input_size": [3, 2000, SIDE]}, "from 1 to 1,536 pixels"),
+        ({"input_size": [3, 0, SIDE]}, "from 1 to 1,536 pixels"),
         ({"input_size": [3, SIDE]}, "three whole numbers"),
         ({"input_size": [3, "24", SIDE]}, "three whole numbers"),
-        ({"crop_pct": 1e-3}, "from 1 to 4,096 pixels"),
-        ({"crop_pct": float("nan")}, "from 1 to 4,096 pixels"),
+        ({"crop_pct": 1e-3}, "from 1 to 1,536 pixels"),
+        ({"crop_pct": float("nan")}, "from 1 to 1,536 pixels"),
         ({"crop_pct": "all"}, "three whole numbers, a number"),
         ({"pooled": False}, r"no one vector for an image.*8 x 7 x 7 numbers"),
         ({"width": 2_000_000}, "declares more parameters than its weights hold"),
@@ -125,6 +125,13 @@ def test_a_weight_that_is_not_in_the_file_is_named(folder: Path) -> None:
     del weights["stem.1.bias"]
     save_file(weights, folder / "model.safetensors")
     with pytest.raises(ModelUnavailableError, match=r"do not match config\.json; missing 1: stem\.1\.bias"):
+        opened(str(folder))
+
+
+def test_complex_weights_are_refused(folder: Path) -> None:
+    weights = load_file(folder / "model.safetensors")
+    save_file({**weights, "fc.weight": weights["fc.weight"].to(torch.complex64)}, folder / "model.safetensors")
+    with pytest.raises(ModelUnavailableError, match=r"fc\.weight holds complex numbers"):
         opened(str(folder))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
+from safetensors.numpy import save_file
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
@@ -52,6 +53,12 @@ def test_pixels_of_one_color_are_that_color_without_edges() -> None:
     np.testing.assert_allclose(picture * 16, 0.299, atol=1e-6)
     np.testing.assert_allclose(colors.reshape(16, 6) * np.sqrt(96), [[1, 0, 0, 0, 0, 0]] * 16, atol=1e-6)
     assert not edges.any()
+
+
+def test_pixels_of_black_have_the_direction_of_any_gray() -> None:
+    black, darkest, gray = (pixels.features(Image.new("RGB", (40, 30), (level,) * 3)) for level in (0, 1, 128))
+    np.testing.assert_array_equal(black, darkest)
+    np.testing.assert_allclose(black / np.linalg.norm(black), gray / np.linalg.norm(gray), atol=1e-6)
 
 
 def test_pixels_see_the_direction_of_stripes() -> None:
@@ -174,6 +181,28 @@ def test_the_recipe_follows_the_processor(saved: tuple[str, Any, Path]) -> None:
     path.unlink()
     with pytest.raises(ModelUnavailableError, match=r"has no preprocessor_config\.json"):
         vision_recipe(identity)
+
+
+@pytest.mark.parametrize("saved", ["vit"], indirect=True)
+@pytest.mark.parametrize(
+    "changed", [{"size": {"height": 3000, "width": SIDE}}, {"crop_size": 3000}, {"size": {"x": SIDE}, "crop_pct": 1e-3}]
+)
+def test_sizes_beyond_any_models_are_refused(saved: tuple[str, Any, Path], changed: dict[str, Any]) -> None:
+    path = saved[2] / "preprocessor_config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
+    with pytest.raises(ModelUnavailableError, match=r"size = .*Allowed: sides .*of up to 2,560 pixels"):
+        opened(str(saved[2]))
+
+
+@pytest.mark.parametrize("saved", ["vit"], indirect=True)
+def test_an_adapter_of_a_model_of_images_is_not_taken_for_its_base(saved: tuple[str, Any, Path]) -> None:
+    folder = saved[2] / "adapter"
+    folder.mkdir()
+    settings = {"peft_type": "LORA", "r": 1, "base_model_name_or_path": str(saved[2])}
+    (folder / "adapter_config.json").write_text(json.dumps(settings))
+    save_file({"a.lora_A.weight": np.ones((1, 1), np.float32)}, folder / "adapter_model.safetensors")
+    with pytest.raises(InputError, match="is an adapter of a model that takes images, into which none is merged here"):
+        is_vision_model(identify(str(folder)))
 
 
 def test_a_masked_autoencoder_is_refused(tmp_path: Path) -> None:

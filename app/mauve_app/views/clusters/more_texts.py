@@ -16,10 +16,8 @@ from mauve_app.server import access
 from mauve_core.base.formatting import plural
 from mauve_core.experiments.clusters_over_shards import MOST_READ, CandidateOverAll, ClusterOverAll, SideOverAll
 from mauve_core.experiments.more_texts import find_work, may_have_more
-from mauve_core.shards.collecting import KeptText
-from mauve_core.shards.keepsakes import Rows
+from mauve_core.shards.cluster_texts import KeptText, Rows, rows_of_cluster, texts_of_rows
 from mauve_core.shards.plan import Work
-from mauve_core.shards.reading import rows_of_cluster, texts_of_rows
 from mauve_core.shards.result import ShardedComparison
 
 Texts = tuple[KeptText, ...]

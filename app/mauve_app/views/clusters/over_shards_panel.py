@@ -40,7 +40,7 @@ from mauve_core.experiments.clusters_over_shards import (
 from mauve_core.experiments.over_shards import is_sample, missing_sentence, stored_over_shards
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
-from mauve_core.shards.collecting import KeptText
+from mauve_core.shards.cluster_texts import KeptText
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 from mauve_core.store.folder import ATTACHED

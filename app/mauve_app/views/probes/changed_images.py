@@ -28,10 +28,8 @@ def show(run: Run, source: str, spec: str, ids: tuple[str, ...], *, key: str) ->
 def _pages(run: Run, source: str, spec: str, ids: list[str], *, key: str) -> None:
     page, shown = paging.shown(ids, key=key)
     rows = {image: row for row, image in enumerate(run.corpora[source].ids)}
-    for place, image in enumerate(shown):
-        after = or_error(cache.perturbed_picture, run.id, source, spec, image)
-        if after is None:  # the others have gone with it, more often than not
-            return
+    pictures = or_error(cache.perturbed_pictures, run.id, source, spec, tuple(shown))
+    for place, (image, after) in enumerate(zip(shown, pictures or (), strict=bool(pictures))):
         with st.container(border=True, gap="xsmall", key=f"{key}_card_{page}_{place}"):
             st.text(image)
             left, right = st.columns(2, gap="medium")

@@ -1,15 +1,16 @@
-"""Texts of the clusters that tell the sides apart most, from all shards: the nearest to the center, and random ones.
+"""Texts of clusters, from all shards: the nearest to the center, random ones, and more of these if someone asks.
 
 A cluster is chosen by the driver (:mod:`mauve_core.shards.collecting`). Each shard then names its own first rows of it:
 by their distance to the center, and by a number that depends on what a row is, so that the random rows of all shards
 together are the same however texts are divided. Of rows that no number tells apart, such as equal texts without ids
-and prompts, one is kept.
+and prompts, one is kept. A run keeps the first random texts of each side of a cluster; those that follow in the same
+order are found by the labels and numbers of all rows, which stay in the work folder.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import write_atomically
 from mauve_core.shards.clustering import coordinates_path, labels_path, partition_path
-from mauve_core.shards.drawing import mixed
-from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, shard_info
-from mauve_core.shards.plan import Work, write_arrays
-from mauve_core.shards.stamps import require_unchanged
+from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, filled, shard_info
+from mauve_core.shards.places import require_unchanged
+from mauve_core.shards.plan import Work
+from mauve_core.shards.samples import mixed
 from mauve_core.shards.texts import OneText, digests_of, texts_at
 
 MOST_CLUSTERS = 30
@@ -32,6 +32,25 @@ NEAREST, RANDOM = 5, 200
 
 # Of a text or prompt; what has more is cut.
 MOST_CHARACTERS = 2000
+
+
+@dataclass(frozen=True)
+class KeptText:
+    """A text of a cluster.
+
+    Attributes
+    ----------
+    id : str
+    prompt : str or None
+    text : str
+    cut : bool
+        Whether the text goes on.
+    """
+
+    id: str
+    prompt: str | None
+    text: str
+    cut: bool
 
 
 class Rows(NamedTuple):
@@ -86,17 +105,17 @@ def _first_of_equals(rows: Rows) -> NDArray[np.bool_]:
 
 def chosen_path(work: Work, candidate: str) -> Path:
     """Where the chosen clusters of a pair are."""
-    return partition_path(work, candidate, "chosen.npz")
+    return partition_path(work, candidate, "chosen.json")
 
 
 def kept_path(work: Work, candidate: str, source: str, index: int) -> Path:
     """Where the first rows of the chosen clusters in a shard are."""
-    return partition_path(work, candidate, "kept", work.number(source), index).with_suffix(".npz")
+    return partition_path(work, candidate, "kept", work.number(source), index).with_suffix(".json")
 
 
 def picked_path(work: Work, candidate: str) -> Path:
     """Where the first rows of the chosen clusters in all shards are."""
-    return partition_path(work, candidate, "picked.npz")
+    return partition_path(work, candidate, "picked.json")
 
 
 def fetched_path(work: Work, source: str, index: int) -> Path:
@@ -116,8 +135,8 @@ def keep_rows(work: Work, candidate: str, source: str, index: int) -> None:
     chosen = work.arrays(chosen_path(work, candidate))
     place_of = place_of_clusters(chosen)
     numbers_of = numbering(work, source, index)
-    labels = np.load(labels_path(work, candidate, source, index), mmap_mode="r")[int(chosen["seed"])]
-    table = np.load(coordinates_path(work, candidate, source, index), mmap_mode="r")
+    labels = work.array(labels_path(work, candidate, source, index))[int(chosen["seed"])]
+    table = work.array(coordinates_path(work, candidate, source, index))
     nearest = random = Rows.none()
     for start in range(0, len(table), ROWS_AT_ONCE):
         part = slice(start, start + ROWS_AT_ONCE)
@@ -134,7 +153,7 @@ def keep_rows(work: Work, candidate: str, source: str, index: int) -> None:
         )
         nearest = nearest.with_more(found, NEAREST, nearest=True)
         random = random.with_more(found, RANDOM, nearest=False)
-    write_rows(kept_path(work, candidate, source, index), nearest=nearest, random=random)
+    write_rows(work, kept_path(work, candidate, source, index), nearest=nearest, random=random)
 
 
 def numbering(work: Work, source: str, index: int) -> Callable[[NDArray[np.intp]], NDArray[np.uint64]]:
@@ -144,12 +163,10 @@ def numbering(work: Work, source: str, index: int) -> Callable[[NDArray[np.intp]
     return lambda rows: mixed(order[rows] ^ mixed(groups[rows] ^ seed))
 
 
-def write_rows(path: Path, **kept: Rows) -> None:
+def write_rows(work: Work, path: Path, **kept: Rows) -> None:
     """Write rows by name."""
-    write_arrays(
-        path,
-        **{f"{name}_{field}": each for name, rows in kept.items() for field, each in rows._asdict().items()},
-    )
+    arrays = {f"{name}_{field}": each for name, rows in kept.items() for field, each in rows._asdict().items()}
+    work.finish(path, arrays=arrays)
 
 
 def read_rows(work: Work, path: Path, name: str) -> Rows:
@@ -160,11 +177,9 @@ def read_rows(work: Work, path: Path, name: str) -> Rows:
 
 def fetch_texts(work: Work, source: str, index: int, rows: Sequence[int]) -> None:
     """Read these rows of a shard again, and write their texts, one JSON array a line; raises as :func:`texts_again`."""
-    found = texts_again(work, source, index, rows)
-    lines = [json.dumps([row, *cut(text)]) for row, text in zip(rows, found, strict=True)]
-    write_atomically(
-        fetched_path(work, source, index), lambda stream: stream.write("".join(f"{line}\n" for line in lines).encode())
-    )
+    found, path = texts_again(work, source, index, rows), fetched_path(work, source, index)
+    work.write_lines(path, ([row, *cut(text)] for row, text in zip(rows, found, strict=True)))
+    work.finish(path, ".jsonl")
 
 
 def texts_again(work: Work, source: str, index: int, rows: Sequence[int]) -> list[OneText]:
@@ -192,3 +207,85 @@ def cut(text: OneText) -> tuple[str, str | None, str, bool]:
     """Id, prompt and text, each of at most ``MOST_CHARACTERS``, and whether the text goes on."""
     shown = None if text.prompt is None else text.prompt[:MOST_CHARACTERS]
     return text.id[:MOST_CHARACTERS], shown, text.text[:MOST_CHARACTERS], len(text.text) > MOST_CHARACTERS
+
+
+class Chosen(NamedTuple):
+    """The clusters of a candidate that a work folder says are shown.
+
+    Attributes
+    ----------
+    seed : int
+        Index of the k-means seed.
+    k : int
+        Clusters under it.
+    clusters : tuple of (int, int, int)
+        Number, human texts and the candidate's texts; the largest term of the frontier integral first.
+    """
+
+    seed: int
+    k: int
+    clusters: tuple[tuple[int, int, int], ...]
+
+
+def chosen_clusters(work: Work, candidate: str) -> Chosen:
+    """Read which clusters are shown; DamagedError if the work folder is damaged or not complete."""
+    stored = work.arrays(chosen_path(work, candidate))
+    clusters = zip(stored["clusters"].tolist(), *stored["counts"].tolist(), strict=True)
+    return Chosen(int(stored["seed"]), int(stored["k"]), tuple(clusters))
+
+
+def rows_of_cluster(work: Work, candidate: str, source: str, cluster: int, most: int) -> Rows:
+    """The first ``most`` rows of a side of a cluster, in the order of the random ones that a run keeps.
+
+    One shard is looked at after another, so memory grows with the rows of a shard and with ``most`` alone.
+
+    Raises
+    ------
+    DamagedError
+        The work folder is damaged or not complete.
+    """
+    rows = Rows.none()
+    seed = int(work.arrays(chosen_path(work, candidate))["seed"])
+    for index in filled(work, source):
+        labels = work.array(labels_path(work, candidate, source, index))[seed]
+        numbers_of = numbering(work, source, index)
+        for start in range(0, len(labels), ROWS_AT_ONCE):
+            own = start + np.flatnonzero(labels[start : start + ROWS_AT_ONCE] == cluster)
+            rows = rows.with_more(_found(index, own, numbers_of(own)), most, nearest=False)
+    return rows
+
+
+def _found(index: int, rows: NDArray[np.intp], numbers: NDArray[np.uint64]) -> Rows:
+    """Rows of one cluster in a shard, whose distances to the center do not matter."""
+    zeros = np.zeros(len(rows), dtype=np.int64)
+    return Rows(zeros, np.zeros(len(rows)), numbers, zeros + index, rows.astype(np.int64))
+
+
+def texts_of_rows(work: Work, source: str, rows: Rows) -> tuple[KeptText, ...]:
+    """Read the texts of rows of a side from their shards, in the order of the rows.
+
+    Raises
+    ------
+    InputError
+        A shard has vanished or is not the one that was encoded.
+    DamagedError
+        The work folder is damaged or not complete.
+    """
+    found: dict[tuple[int, int], KeptText] = {}
+    for index in np.unique(rows.shard).tolist():
+        wanted = np.sort(rows.row[rows.shard == index]).tolist()
+        texts = texts_again(work, source, index, wanted)
+        found |= {(index, row): KeptText(*cut(text)) for row, text in zip(wanted, texts, strict=True)}
+    return tuple(found[place] for place in zip(rows.shard.tolist(), rows.row.tolist(), strict=True))
+
+
+def texts_of_cluster(
+    work: Work, candidate: str, source: str, cluster: int, first: int, count: int
+) -> tuple[KeptText, ...]:
+    """The texts of a side of a cluster from place ``first`` of the random order on: ``count``, or as many as there are.
+
+    Places from 0 on hold the texts that a run keeps; equal texts without ids stand there once. Raises as
+    :func:`rows_of_cluster` and :func:`texts_of_rows`.
+    """
+    rows = rows_of_cluster(work, candidate, source, cluster, first + count)
+    return texts_of_rows(work, source, rows.at(np.arange(first, min(first + count, len(rows.place)))))

@@ -21,12 +21,12 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.corpus.phrases import phrases_in
 from mauve_core.corpus.text_properties import stop_words
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
-from mauve_core.shards.clustering import centers_path, coordinates_path, labels_path, read_state
+from mauve_core.shards.cluster_texts import MOST_CHARACTERS, NEAREST, RANDOM, Rows
+from mauve_core.shards.clustering import centers_of, coordinates_path, labels_path, read_state
 from mauve_core.shards.collecting import KeptCluster, KeptSide, design_effects, kept_clusters
 from mauve_core.shards.compare import compare_shards, encode_tasks
-from mauve_core.shards.drawing import mixed
-from mauve_core.shards.keepsakes import MOST_CHARACTERS, NEAREST, RANDOM, Rows
 from mauve_core.shards.plan import Plan, Work, plan_of
+from mauve_core.shards.samples import mixed
 from mauve_core.shards.tasks import remaining
 from mauve_core.shards.texts import Named, Tally, digests_of, texts_at, texts_of
 from mauve_core.shards.wording import propose, proposed, total_path
@@ -75,7 +75,7 @@ def in_memory(work: Work, source: str, seed: int) -> tuple[NDArray[np.float64], 
     """Coordinates of all rows of a side, the cluster of each by brute force, and its squared distance to the center."""
     state = read_state(work, "model")
     assert state is not None
-    centers = np.load(centers_path(work, "model", state.iteration))[seed]
+    centers = centers_of(work, "model", state.iteration)[seed]
     x = np.concatenate(
         [np.load(coordinates_path(work, "model", source, index)) for index in range(len(work.plan.sides[source]))]
     )
@@ -210,7 +210,7 @@ def test_what_is_kept_is_equal_for_any_number_of_workers_and_parts(
 
 
 def test_what_is_finished_is_not_read_again(done: Work, tmp_path: Path) -> None:
-    lost = "partitions/00001/kept/00001/00002.npz"
+    lost = "partitions/00001/kept/00001/00002.json"
     shutil.copytree(done.root, tmp_path / "work")
     expected = clusters_over_all(done).digest()
     next((tmp_path / "work").glob(f"*/*/{lost}")).unlink()

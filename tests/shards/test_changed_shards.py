@@ -13,9 +13,9 @@ from pyarrow.fs import FileInfo, FileSelector, FileType
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards.places import Stamp, require_unchanged, stamps_of
 from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.stamps import Stamp, require_unchanged, stamps_of
 from mauve_core.shards.tasks import carry_out
 from tests.sharded import SCORE, Inline, carried_out, made_sides, made_texts, written_features, written_texts
 from tests.tiny_models import make_gpt2
@@ -170,7 +170,7 @@ def test_times_of_objects_are_compared_in_whole_seconds(monkeypatch: pytest.Monk
             return found if one else [found]
 
     store = Store()
-    monkeypatch.setattr("mauve_core.shards.stamps.system_of", lambda where: (store, "bucket/a.parquet"))
+    monkeypatch.setattr("mauve_core.shards.places.system_of", lambda where: (store, "bucket/a.parquet"))
     known = dict(zip([shard], stamps_of([shard]), strict=True))
     assert known[shard] == Stamp(7, second)
     require_unchanged(shard, known)
