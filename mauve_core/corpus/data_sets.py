@@ -160,7 +160,7 @@ def _check_files(folder: Path) -> None:
 
     Names are those in the settings that say which files make the data set: of a saved one, and of a copy from the hub.
     """
-    import yaml  # type: ignore[import-untyped]
+    import yaml
     from datasets.utils.extract import Extractor
     from huggingface_hub import DatasetCard
 
