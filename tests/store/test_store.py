@@ -405,7 +405,7 @@ def test_files_that_were_exchanged_are_noticed(store: RunStore) -> None:
     run = save(store)
     labels = np.load(run.path / "pairwise-0.npy")
     np.save(run.path / "pairwise-0.npy", labels[:, ::-1])
-    with pytest.raises(StorageError, match=r"pairwise-0\.npy is damaged.*not the file that was stored with the scores"):
+    with pytest.raises(StorageError, match=r"pairwise-0\.npy is damaged.*not the file that was stored with its record"):
         store.load(run.id)
     np.save(run.path / "pairwise-0.npy", labels)
     features = store.load(run.id).features("b")
