@@ -26,10 +26,10 @@ test: setup-dev browser latex lint
 
 # What is slow and rarely finds anything: journeys, layouts and axe-core in the browser, processes killed at random,
 # how often statistical tests are wrong, the demo made anew, batch scripts on a small Slurm of this machine. CI leaves
-# out those marked `rare`.
+# out those marked `rare`, and on a slow machine those that would begin too late (WITHIN, in seconds).
 TRIALS := trial
 trials: setup-dev browser slurm axe
-	$(PYTEST) -m "$(TRIALS)"
+	$(PYTEST) -m "$(TRIALS)" $(addprefix --within=,$(WITHIN))
 
 # The package beside the oldest torch and transformers that it takes, some between and the newest: each is installed
 # from the index into an environment of its own (6 GB of disk at a time), where the features must be the same. ROWS

@@ -359,7 +359,7 @@ def contents(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(root)): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("moments", [2, pytest.param(24, marks=pytest.mark.trial)])
+@pytest.mark.parametrize("moments", [2, pytest.param(24, marks=[pytest.mark.trial, pytest.mark.rare])])
 def test_killed_before_a_change_of_a_file(
     plan: Plan, done: tuple[Path, str, str], tmp_path: Path, moments: int
 ) -> None:
