@@ -187,6 +187,10 @@ def test_the_demo_is_stored_compared_again_and_swept_without_models_and_map(own_
     assert ended.returncode == 0, ended.stderr[-2000:]
 
 
+def numbers(scores):
+    return [(each.mean, each.sd, each.low, each.high) for each in scores.values()]
+
+
 @pytest.mark.slow
 @pytest.mark.trial
 def test_the_committed_run_is_what_its_texts_and_features_give(tmp_path, own_home, monkeypatch):
@@ -200,10 +204,16 @@ def test_the_committed_run_is_what_its_texts_and_features_give(tmp_path, own_hom
     RunStore().delete(committed.id)
     run = RunStore().load(demo_run.prepare_demo(data))
     if demo_build.made_of(run.comparison) == demo_build.made_of(committed.comparison):
-        for found, wanted in zip(run.comparison.candidates, committed.comparison.candidates, strict=True):
-            assert found.scores == wanted.scores
-            assert found.joint_scores == wanted.joint_scores
-        np.testing.assert_array_equal(run.comparison.projection, committed.comparison.projection)
+        pairs = list(zip(run.comparison.candidates, committed.comparison.candidates, strict=True))
+        for found, wanted in pairs:
+            np.testing.assert_allclose(numbers(found.scores), numbers(wanted.scores), rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(
+                numbers(found.joint_scores), numbers(wanted.joint_scores), rtol=1e-12, atol=1e-15
+            )
+        if all(
+            found.scores == wanted.scores for found, wanted in pairs
+        ):  # exp may differ in its last bit, the map anywhere
+            np.testing.assert_array_equal(run.comparison.projection, committed.comparison.projection)
         for name, values in kept.items():
             assert values is None or (run.attachment(name) or {}).keys() == values.keys()
     else:  # k-means follows the last digits of a machine's arithmetic
