@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -67,13 +69,12 @@ def made_up(folder: Path, name: str, texts: int) -> tuple[Path, Path]:
 def contents(home: Path) -> dict[str, int]:
     """Bytes of every file of the home but the records of jobs, which stay for a day once they are removed."""
     found = {}
-    for path in home.rglob("*"):
-        name = path.relative_to(home).as_posix()
-        try:
-            if not name.startswith("jobs/") and path.is_file():
-                found[name] = path.stat().st_size
-        except FileNotFoundError:  # removed meanwhile
-            continue
+    for folder, _, names in os.walk(home):  # passes over folders that are removed meanwhile
+        for path in (Path(folder, name) for name in names):
+            name = path.relative_to(home).as_posix()
+            with suppress(FileNotFoundError):
+                if not name.startswith("jobs/") and path.is_file():
+                    found[name] = path.stat().st_size
     return found
 
 
