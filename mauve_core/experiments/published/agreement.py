@@ -5,8 +5,8 @@ and with the accuracy of a trained discriminator (news, stories). A correlation 
 settings as the reference does, closest to human text first. For human scores NeurIPS 2021 prints plain Spearman
 correlations, JMLR 2023 the worst case within one standard deviation (equation 30).
 
-Printed figures are rounded, so their correlations may differ from those of the original figures.
-:mod:`mauve_core.numerics.statistics.rounding` computes the possible difference.
+Printed figures are rounded, so their correlations may differ from those of the original figures. By how much, and which
+published numbers that explains, is in ``rounding.csv``, written by ``benchmarks/published_rounding.py``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from mauve_core.base.errors import InputError
@@ -32,12 +30,11 @@ from mauve_core.experiments.published.tables import (
     PUBLISHED_COLUMNS,
     REFERENCES,
     UNIT,
-    printed,
+    closeness_in_units,
     settings,
     table,
 )
 from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
-from mauve_core.numerics.statistics.rounding import Printed, attainable_correlations, find_unrounded, worst_case_range
 
 # Maximum distance of a number from its printed form, plus a margin for binary fractions.
 TOLERANCE = UNIT / 2 + 1e-9
@@ -150,12 +147,18 @@ def agreements() -> tuple[Agreement, ...]:
 
     StorageError if a table is missing or damaged.
     """
-    numbers = table("correlations")
-    numbers["settings"] = [", ".join(settings(*_key(row))["setting"]) for row in _rows(numbers)]
-    # Where both papers use the same settings, one set of figures must explain the numbers of both.
-    groups = numbers.groupby(["domain", "measure", "settings"], sort=False)
-    found = {index: row for _, group in groups for index, row in zip(group.index, _of_group(group), strict=True)}
-    return tuple(found[index] for index in sorted(found))
+    found = []
+    for row in table("correlations").itertuples():
+        names = row.paper, row.domain, row.reference, row.measure
+        frame = settings(row.paper, row.domain, row.measure, row.reference)
+        sign = 1 if REFERENCES[row.reference].higher_is_closer else -1
+        values, reference = closeness_in_units(frame), sign * frame["reference"].to_numpy(dtype=np.float64)
+        sd = np.rint(frame["value_sd"].to_numpy(dtype=np.float64) / UNIT)
+        worst = None if np.isnan(sd).any() else worst_case_spearman(values, sd, reference)
+        low, high, outcome, joint = _rounding()[names]
+        about = row.statistic, len(frame), spearman(values, reference), worst, float(row.spearman)
+        found.append(Agreement(*names, *about, low, high, outcome, joint))
+    return tuple(found)
 
 
 @functools.cache
@@ -163,13 +166,22 @@ def column_agreements() -> tuple[ColumnAgreement, ...]:
     """The published correlations between human scores, and between MAUVE under two encoders, recomputed; raises as
     :func:`agreements` does."""
     found = []
-    for row in _rows(table("other_correlations")):
+    for row in table("other_correlations").itertuples():
         first, second = table(row.table)[[row.first, row.second]].dropna().to_numpy(dtype=np.float64).T
-        ours, possible = spearman(first, second), attainable_correlations(Printed.of(first, unit=UNIT), second)
-        low, high, outcome = float(possible[0]), float(possible[-1]), _plain_outcome(ours, row.spearman, possible)
         names = row.paper, row.table, row.first, row.second
-        found.append(ColumnAgreement(*names, len(first), ours, float(row.spearman), low, high, outcome))
+        low, high, outcome, _ = _rounding()[names]
+        values = len(first), spearman(first, second), float(row.spearman)
+        found.append(ColumnAgreement(*names, *values, low, high, outcome))
     return tuple(found)
+
+
+def _rounding() -> dict[tuple[str, str, str, str], tuple[float, float, Outcome, bool]]:
+    """Limits, outcome and joint of every published number."""
+    rows = table("rounding").itertuples()
+    return {
+        (row.paper, row.table, row.first, row.second): (float(row.low), float(row.high), row.outcome, bool(row.joint))
+        for row in rows
+    }
 
 
 def notes() -> tuple[str, ...]:
@@ -277,58 +289,6 @@ def least_settings(correlation: float, p_value: float) -> int:
     while 2 * student.sf(correlation * np.sqrt((n - 2) / (1 - correlation**2)), n - 2) >= p_value:
         n += 1
     return n
-
-
-def _rows(frame: pd.DataFrame) -> list[Any]:
-    return list(frame.itertuples())
-
-
-def _key(row: Any) -> tuple[str, str, str, str]:
-    return row.paper, row.domain, row.measure, row.reference
-
-
-def _of_group(group: pd.DataFrame) -> list[Agreement]:
-    rows = _rows(group)
-    frames = [settings(*_key(row)) for row in rows]
-    figures = printed(frames[0])
-    signs = [1 if REFERENCES[row.reference].higher_is_closer else -1 for row in rows]
-    references = np.stack([sign * frame["reference"] for sign, frame in zip(signs, frames, strict=True)])
-    agreements = [_agreement(row, figures, reference) for row, reference in zip(rows, references, strict=True)]
-    outcomes = {row.outcome for row in agreements}
-    if outcomes == {"reproduced"}:
-        return [dataclasses.replace(row, joint=True) for row in agreements]
-    if "different" in outcomes:
-        return agreements
-    plain, worst = (
-        [row.published if row.statistic == statistic else np.nan for row in agreements]
-        for statistic in ("plain", "worst-case")
-    )
-    if find_unrounded(figures, references, plain=plain, worst=worst, tolerance=TOLERANCE) is None:
-        return agreements
-    joint = [row if row.outcome == "reproduced" else dataclasses.replace(row, outcome="rounding") for row in agreements]
-    return [dataclasses.replace(row, joint=True) for row in joint]
-
-
-def _agreement(row: Any, figures: Printed, reference: NDArray[np.float64]) -> Agreement:
-    """One number, with its outcome judged separately."""
-    plain = spearman(figures.closeness, reference)
-    worst = None if figures.sd is None else worst_case_spearman(figures.closeness, figures.sd, reference)
-    published = float(row.spearman)
-    if row.statistic == "worst-case" and worst is not None:
-        low, high = worst_case_range(figures, reference)
-        outcome: Outcome = "undecided" if low - TOLERANCE <= published <= high + TOLERANCE else "different"
-        outcome = "reproduced" if abs(worst.value - published) <= TOLERANCE else outcome
-    else:
-        possible = attainable_correlations(figures, reference)
-        low, high, outcome = float(possible[0]), float(possible[-1]), _plain_outcome(plain, published, possible)
-    names = row.paper, row.domain, row.reference, row.measure
-    return Agreement(*names, row.statistic, reference.size, plain, worst, published, low, high, outcome)
-
-
-def _plain_outcome(ours: float, published: float, possible: NDArray[np.float64]) -> Outcome:
-    if abs(ours - published) <= TOLERANCE:
-        return "reproduced"
-    return "rounding" if (np.abs(possible - published) <= TOLERANCE).any() else "different"
 
 
 def _joint_notes() -> Iterable[str]:

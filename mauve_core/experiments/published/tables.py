@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from mauve_core.base.bundled import bundled
 from mauve_core.base.errors import InputError, StorageError, words_of
-from mauve_core.numerics.statistics.rounding import Printed
 
 DATA = bundled("published")
 
@@ -159,11 +159,14 @@ def settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFr
     return _settings(paper, domain, measure, reference).copy()
 
 
-def printed(frame: pd.DataFrame) -> Printed:
-    """The measure's figures from rows of :func:`settings`, with deviations if all are printed."""
-    sd = None if frame["value_sd"].isna().any() else frame["value_sd"]
-    human = float(frame["human"].iloc[0])
-    return Printed.of(frame["value"], unit=UNIT, sd=sd, target=None if np.isnan(human) else human)
+def closeness_in_units(frame: pd.DataFrame) -> NDArray[np.float64]:
+    """Closeness of rows of :func:`settings`, in units of the last printed digit, so that equal gaps are equal.
+
+    0.967 - 0.952 and 0.952 - 0.937 differ in binary.
+    """
+    values = np.rint(frame["value"].to_numpy(dtype=np.float64) / UNIT)
+    human = np.rint(frame["human"].to_numpy(dtype=np.float64) / UNIT)
+    return np.where(np.isnan(human), values, -np.abs(values - human))
 
 
 @functools.cache
@@ -188,8 +191,7 @@ def _settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataF
             "reference_sd": rows.get(f"{reference}_sd", np.nan),
         }
     ).reset_index(drop=True)
-    # Whole units make equal gaps equal: 0.967 - 0.952 and 0.952 - 0.937 differ in binary.
-    found.insert(4, "closeness", printed(found).closeness * UNIT)
+    found.insert(4, "closeness", closeness_in_units(found) * UNIT)
     return found
 
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 from itertools import permutations, product
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.rank_correlation import worst_case_spearman
-from mauve_core.numerics.statistics.rounding import (
+from benchmarks.published_rounding import (
     MOST_ITEMS,
     MOST_TIED,
     MOST_WORST_CASE_ITEMS,
     Printed,
     attainable_correlations,
     find_unrounded,
+    limits,
     worst_case_range,
 )
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.published.tables import DATA
+from mauve_core.numerics.statistics.rank_correlation import worst_case_spearman
 
 # The found values are rounded to twelve digits; two different ones of six items lie 1/35 apart.
 EXACT = 1e-9
@@ -165,3 +168,8 @@ def test_nothing_is_found_where_no_order_gives_it():
 def test_what_cannot_be_answered_is_refused(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+@pytest.mark.slow
+def test_the_file_holds_what_the_command_finds():
+    pd.testing.assert_frame_equal(pd.read_csv(DATA / "rounding.csv"), limits(), rtol=0, atol=1e-9)

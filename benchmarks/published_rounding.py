@@ -5,6 +5,8 @@ intervals overlap may be in either order, so a Spearman correlation computed fro
 ones. This module finds all of them, or bounds them for the worst case of equation 30 (Pillutla et al., JMLR 2023), and
 searches for figures that round to the table and have given correlations.
 
+    python benchmarks/published_rounding.py      # writes data/published/rounding.csv
+
 Orders with ties are ignored, because unrounded figures are almost never equal. An order is possible if and only if no
 item follows one whose interval begins after its own ends. Sums over all possible orders are built up item by item over
 the 2^n subsets of the items.
@@ -18,14 +20,19 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics import _checks
+from mauve_core.experiments.published.agreement import TOLERANCE
+from mauve_core.experiments.published.tables import DATA, REFERENCES, UNIT, settings, table
+from mauve_core.numerics.statistics.rank_correlation import spearman, worst_case_spearman
 
 # Largest distance of the unrounded figure from the printed one, in units.
 HALF = 0.5
@@ -214,7 +221,7 @@ def _closeness(figures: _Array, target: float | _Array | None) -> _Array:
 
 
 def _reference_ranks(printed: Printed, reference: ArrayLike, most: int) -> _Array:
-    ranks: _Array = rankdata(_checks.numbers(reference, "The reference"))
+    ranks: _Array = rankdata(np.asarray(reference, dtype=np.float64))
     if ranks.shape != printed.figures.shape or np.ptp(ranks) == 0:
         raise InputError(
             "The reference does not match the printed figures",
@@ -325,3 +332,82 @@ def _correlations(rows: _Array, ranks: _Array) -> _Array:
 def _near(found: _Array, wanted: _Array, tolerance: float) -> NDArray[np.bool_]:
     """(b,) whether a row has every wanted correlation."""
     return np.asarray((np.isnan(wanted) | (np.abs(found - wanted) <= tolerance)).all(axis=1))
+
+
+def main() -> None:
+    """Write the limits and the outcome of every published correlation."""
+    limits().to_csv(DATA / "rounding.csv", index=False, lineterminator="\n")
+
+
+def limits() -> pd.DataFrame:
+    """What the file holds: paper, table, first, second (its keys), low, high, outcome, joint."""
+    return pd.DataFrame([*_of_measures(), *_of_columns()])
+
+
+def _of_measures() -> Iterator[dict[str, Any]]:
+    """The two correlation tables; where both use the same settings, one set of figures must explain both numbers."""
+    numbers = table("correlations")
+    frames = [settings(row.paper, row.domain, row.measure, row.reference) for row in numbers.itertuples()]
+    numbers["settings"] = [", ".join(frame["setting"]) for frame in frames]
+    found = {}
+    for _, group in numbers.groupby(["domain", "measure", "settings"], sort=False):
+        found |= dict(zip(group.index, _of_group(list(group.itertuples()), frames[group.index[0]]), strict=True))
+    yield from (found[index] for index in sorted(found))
+
+
+def _of_group(rows: list[Any], frame: pd.DataFrame) -> list[dict[str, Any]]:
+    sd = None if frame["value_sd"].isna().any() else frame["value_sd"]
+    human = float(frame["human"].iloc[0])
+    figures = Printed.of(frame["value"], unit=UNIT, sd=sd, target=None if np.isnan(human) else human)
+    signs = [1 if REFERENCES[row.reference].higher_is_closer else -1 for row in rows]
+    frames = [settings(row.paper, row.domain, row.measure, row.reference) for row in rows]
+    references = np.stack([sign * other["reference"] for sign, other in zip(signs, frames, strict=True)])
+    found = [_judged(row, figures, reference) for row, reference in zip(rows, references, strict=True)]
+    outcomes = {row["outcome"] for row in found}
+    if outcomes == {"reproduced"}:
+        return [row | {"joint": True} for row in found]
+    plain, worst = (
+        [row.spearman if row.statistic == statistic else np.nan for row in rows]
+        for statistic in ("plain", "worst-case")
+    )
+    wanted = {"plain": plain, "worst": worst, "tolerance": TOLERANCE}
+    if "different" in outcomes or find_unrounded(figures, references, **wanted) is None:
+        return found
+    return [
+        row | {"joint": True, "outcome": "reproduced" if row["outcome"] == "reproduced" else "rounding"}
+        for row in found
+    ]
+
+
+def _judged(row: Any, figures: Printed, reference: _Array) -> dict[str, Any]:
+    """One number, judged separately."""
+    published = float(row.spearman)
+    if row.statistic == "worst-case" and figures.sd is not None:
+        low, high = worst_case_range(figures, reference)
+        outcome = "undecided" if low - TOLERANCE <= published <= high + TOLERANCE else "different"
+        ours = worst_case_spearman(figures.closeness, figures.sd, reference).value
+        outcome = "reproduced" if abs(ours - published) <= TOLERANCE else outcome
+    else:
+        low, high, outcome = _plain(figures, reference, spearman(figures.closeness, reference), published)
+    names = {"paper": row.paper, "table": row.domain, "first": row.reference, "second": row.measure}
+    return names | {"low": low, "high": high, "outcome": outcome, "joint": False}
+
+
+def _of_columns() -> Iterator[dict[str, Any]]:
+    for row in table("other_correlations").itertuples():
+        first, second = table(row.table)[[row.first, row.second]].dropna().to_numpy(dtype=np.float64).T
+        low, high, outcome = _plain(Printed.of(first, unit=UNIT), second, spearman(first, second), row.spearman)
+        names = {"paper": row.paper, "table": row.table, "first": row.first, "second": row.second}
+        yield names | {"low": low, "high": high, "outcome": outcome, "joint": False}
+
+
+def _plain(figures: Printed, reference: _Array, ours: float, published: float) -> tuple[float, float, str]:
+    possible = attainable_correlations(figures, reference)
+    low, high = float(possible[0]), float(possible[-1])
+    if abs(ours - published) <= TOLERANCE:
+        return low, high, "reproduced"
+    return low, high, "rounding" if (np.abs(possible - published) <= TOLERANCE).any() else "different"
+
+
+if __name__ == "__main__":
+    main()
