@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from sampling_bounds import oracle_rate, uniform_rate
 
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.resampling.sampling_bounds import oracle_rate, uniform_rate
 from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_error import FRONTIER, measured_errors
 from mauve_core.numerics.resampling.sampling_texts import errors_against_n, log_slope, recommend_texts

@@ -18,7 +18,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_spread
 from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.resampling.sampling_bounds import quantisation_bound
 from mauve_core.numerics.resampling.sampling_error import (
     FRONTIER,
     POPULATION,
@@ -176,6 +175,15 @@ def recommend_clusters(
     alike = tuple(curve.k[near].tolist())
     reason = _cluster_reason(curve, best, float(loss[best]), alike, estimator.title)
     return ClusterAdvice(int(curve.k[best]), alike, loss, total, curve, reason)
+
+
+def quantisation_bound(k: ArrayLike, largest: float = 1.0) -> _Floats:
+    """(f(0) + f*(0)) / floor(k / 2), the largest loss of the best partition into k bins (JMLR 2023, proposition 13).
+
+    One bin loses at most f(0) + f*(0), which is ``largest``: 1 for the frontier integral. An actual partition, such as
+    k-means, may lose more than the best one.
+    """
+    return np.asarray(largest / np.maximum(np.asarray(k) // 2, 1))
 
 
 def _cluster_reason(curve: SamplingError, best: int, loss: float, alike: tuple[int, ...], title: str) -> str:

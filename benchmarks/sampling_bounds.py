@@ -7,8 +7,6 @@ of the generator f it is at most
 - (10): (alpha_n(P) + alpha_m(Q)) log n + beta_n(P) + beta_m(Q), where alpha_n(P) = sum sqrt(p / n) and beta_n(P) = sum
   (1 - p)^n p max(1, log 1/p), the mass of the bins that n texts miss;
 - (12): (sqrt(k/n) + k/n) log n for any P and Q.
-
-The best partition into 2 j bins itself costs at most (f(0) + f*(0)) / j (proposition 13).
 """
 
 from __future__ import annotations
@@ -98,26 +96,6 @@ def uniform_rate(k: ArrayLike, n: ArrayLike) -> _Floats:
     """
     ratio = _bins(k) / _texts(n)
     return np.asarray((np.sqrt(ratio) + ratio) * np.log(_texts(n)))
-
-
-def quantisation_bound(k: ArrayLike, largest: float = 1.0) -> _Floats:
-    """(f(0) + f*(0)) / floor(k / 2), the largest loss of the best partition into k bins (JMLR 2023, proposition 13).
-
-    One bin loses at most f(0) + f*(0). An actual partition, such as k-means, may lose more than the best one.
-
-    Parameters
-    ----------
-    k : (...) array of int
-        Bins.
-    largest : float
-        f(0) + f*(0), the largest value of the divergence; 1 for the frontier integral.
-
-    Raises
-    ------
-    InputError
-        k is below 1 or not whole.
-    """
-    return np.asarray(largest / np.maximum(np.floor(_bins(k) / 2), 1.0))
 
 
 def _both(n: ArrayLike, m: ArrayLike | None) -> tuple[_Floats, _Floats]:
