@@ -49,8 +49,8 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.kinds import parse_perturbation
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.corpus.perturbations import perturb
-from mauve_core.experiments import findings as run_findings
-from mauve_core.experiments.findings import Finding
+from mauve_core.experiments import findings as experiment_findings
+from mauve_core.experiments.findings import Finding as RunFinding
 from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.figures import frontier
 from mauve_core.figures.frontier import ErrorCurve
@@ -178,9 +178,9 @@ def verdict_of(run_id: str) -> Verdict:
 
 
 @kept(max_entries=32, version=_results_stamp)
-def findings(run_id: str) -> tuple[Finding, ...]:
+def findings(run_id: str) -> tuple[RunFinding, ...]:
     """As ``mauve_core.experiments.findings``."""
-    return run_findings.findings(load_run(run_id))
+    return experiment_findings.findings(load_run(run_id))
 
 
 @kept_by_run(max_entries=16, show_spinner=False)

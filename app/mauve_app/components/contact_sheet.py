@@ -12,7 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from mauve_app.components.browser import component
+from mauve_app.browser import component
 from mauve_app.server import own_server
 from mauve_app.server.thumbnails import folder_url
 from mauve_core.corpus.media import SIDES
@@ -24,7 +24,7 @@ HEIGHT = 420
 # Pixels to which a picture of less is enlarged: one of 28 shows nothing beside those of the sheet.
 LEAST = 160
 
-_sheet = component("mauve_lens_contact_sheet", __file__, '<div class="sheet"></div>')
+_sheet = component("mauve_lens_contact_sheet", "contact_sheet", '<div class="sheet"></div>')
 
 
 def show(

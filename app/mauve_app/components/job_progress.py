@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from mauve_app.components.browser import component
+from mauve_app.browser import component
 from mauve_app.server import access, own_server
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.progress import format_seconds
@@ -30,7 +30,7 @@ LOG_LINES = 12
 # Session key: ids of the jobs that the page shows.
 _ON_PAGE = "jobs_on_page"
 
-_in_browser = component("mauve_lens_job_progress", __file__, '<div class="job"></div>')
+_in_browser = component("mauve_lens_job_progress", "job_progress", '<div class="job"></div>')
 
 
 def begin_page() -> None:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from mauve_app.components.browser import component
+from mauve_app.browser import component
 from mauve_app.components.markup import escaped
 from mauve_app.server import access, own_server
 from mauve_core.base.errors import MauveLensError
@@ -35,7 +35,7 @@ _AWAITED = "news_awaited"
 # Session key: ids of the jobs whose runs have become ready in this visit and have not been opened since.
 _READY = "news_ready"
 
-_in_browser = component("mauve_lens_news", __file__)
+_in_browser = component("mauve_lens_news", "news")
 
 
 def watch() -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NoReturn
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mauve_app.components.browser import component
+from mauve_app.browser import FOLDER, component
 from mauve_app.server import access
 from mauve_core.corpus.kinds import kind_of
 from mauve_core.store import Run
 
 _KEY, _WEBGL = "face", "face_webgl"
-_STYLES = Path(__file__).with_suffix(".css")
-_in_browser = component("mauve_lens_face", __file__)
+_STYLES = FOLDER / "page_chrome.css"
+_in_browser = component("mauve_lens_face", "page_chrome")
 
 
 class EndOfPageError(Exception):

@@ -6,9 +6,9 @@ from functools import partial
 
 import streamlit as st
 
+from mauve_app.browser import component
 from mauve_app.caching import cache
 from mauve_app.components import charts, tour_panel
-from mauve_app.components.browser import component
 from mauve_app.components.saying import said
 from mauve_app.server import origins
 from mauve_app.server.access import Visitor
@@ -42,7 +42,7 @@ _WHO: dict[Reach, str] = {
     "anywhere": "",
 }
 
-_link = component("mauve_lens_share", __file__, '<div class="share-link"></div>')
+_link = component("mauve_lens_share", "share", '<div class="share-link"></div>')
 
 
 def show(page: str, visitor: Visitor | None) -> None:

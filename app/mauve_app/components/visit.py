@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from mauve_app.components.browser import component
+from mauve_app.browser import component
 from mauve_app.components.markup import escaped
 from mauve_app.server.access import Visitor
 
-_bar = component("mauve_lens_visit", __file__, '<div class="visit"></div>')
+_bar = component("mauve_lens_visit", "sign_out", '<div class="visit"></div>')
 
 
 def show(visitor: Visitor | None) -> None:

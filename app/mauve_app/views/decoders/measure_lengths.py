@@ -15,15 +15,19 @@ from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.server import access
 from mauve_core.experiments.text_measures.over_lengths import (
-    ATTACHMENT,
+    ATTACHMENT as LENGTHS_ATTACHMENT,
+)
+from mauve_core.experiments.text_measures.over_lengths import (
     OVER_LENGTH,
     LengthTable,
     length_measure_title,
     lengths_in,
-    order_sentence,
     stored_lengths,
 )
-from mauve_core.figures import lengths as figures
+from mauve_core.experiments.text_measures.over_lengths import (
+    order_sentence as length_order_sentence,
+)
+from mauve_core.figures import lengths as length_figures
 from mauve_core.store import ATTACHED, Run
 from mauve_core.tasks.lengths import LengthsTask
 
@@ -33,7 +37,7 @@ _EXAMPLE = "32,64,128"
 
 def show(run: Run, order: Sequence[str]) -> None:
     """The stored table, if any, and the form; nothing in a read-only app without a table."""
-    path = run.path / ATTACHED / f"{ATTACHMENT}.json"
+    path = run.path / ATTACHED / f"{LENGTHS_ATTACHMENT}.json"
     table = or_error(_read, run.id, path.stat().st_mtime_ns if path.is_file() else None)
     if table is None and not access.may_change():
         return
@@ -68,15 +72,17 @@ def _read(run_id: str, stamp: int | None) -> LengthTable | None:  # noqa: ARG001
 
 def _result(run: Run, table: LengthTable, order: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="top"):
-        sentences = filter(None, (escaped(order_sentence(table, measure)) for measure in table.measures))
+        sentences = filter(None, (escaped(length_order_sentence(table, measure)) for measure in table.measures))
         st.markdown("  \n".join(sentences), width="stretch")
-        charts.csv_button(partial(figures.lengths_frame, table), key="lengths_csv", file_name=f"{run.name}-lengths")
+        charts.csv_button(
+            partial(length_figures.lengths_frame, table), key="lengths_csv", file_name=f"{run.name}-lengths"
+        )
     chart, *tables = st.tabs(
         ["Chart", *(escaped(length_measure_title(measure)) for measure in table.measures)], key="lengths_tabs"
     )
     with chart:
         charts.show_chart(
-            figures.lengths_figure(table, order, run.comparison.words),
+            length_figures.lengths_figure(table, order, run.comparison.words),
             key="lengths_chart",
             file_name=f"{run.name}-lengths",
             alt=run.comparison.words.said(
@@ -86,12 +92,12 @@ def _result(run: Run, table: LengthTable, order: Sequence[str]) -> None:
         )
     for tab, measure in zip(tables, table.measures, strict=True):
         with tab:
-            st.dataframe(figures.shown_table(table, measure, order), hide_index=True, key=f"lengths_{measure}")
+            st.dataframe(length_figures.shown_table(table, measure, order), hide_index=True, key=f"lengths_{measure}")
             if table.has_gaps(measure):
                 st.caption("Gap |T(Q) − T(P)|")
-                gaps = figures.shown_table(table, measure, order, gaps=True)
+                gaps = length_figures.shown_table(table, measure, order, gaps=True)
                 st.dataframe(gaps, hide_index=True, key=f"lengths_gaps_{measure}")
-    st.caption(run.comparison.words.said(figures.described(table)))
+    st.caption(run.comparison.words.said(length_figures.described(table)))
     for note in table.notes:
         st.text(note)
 

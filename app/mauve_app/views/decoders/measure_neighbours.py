@@ -17,14 +17,18 @@ from mauve_app.server import access
 from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.manifold import NEIGHBOURS
 from mauve_core.experiments.text_measures.over_neighbours import (
-    ATTACHMENT,
+    ATTACHMENT as NEIGHBOURS_ATTACHMENT,
+)
+from mauve_core.experiments.text_measures.over_neighbours import (
     USUAL,
     NeighbourTable,
     numbers_of_neighbours,
-    order_sentence,
     stored_neighbours,
 )
-from mauve_core.figures import neighbours as figures
+from mauve_core.experiments.text_measures.over_neighbours import (
+    order_sentence as neighbour_order_sentence,
+)
+from mauve_core.figures import neighbours as neighbour_figures
 from mauve_core.store import ATTACHED, Run
 from mauve_core.tasks.neighbours import NeighboursTask
 
@@ -33,7 +37,7 @@ _TABLE_HEIGHT = 380
 
 def show(run: Run, order: Sequence[str]) -> None:
     """The stored table, if any, and the form; nothing in a read-only app without a table."""
-    path = run.path / ATTACHED / f"{ATTACHMENT}.json"
+    path = run.path / ATTACHED / f"{NEIGHBOURS_ATTACHMENT}.json"
     table = or_error(_read, run.id, path.stat().st_mtime_ns if path.is_file() else None)
     if table is None and not access.may_change():
         return
@@ -68,15 +72,15 @@ def _read(run_id: str, stamp: int | None) -> NeighbourTable | None:  # noqa: ARG
 
 def _result(run: Run, table: NeighbourTable, order: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="top"):
-        sentences = filter(None, (order_sentence(table, measure) for measure in table.measures))
+        sentences = filter(None, (neighbour_order_sentence(table, measure) for measure in table.measures))
         st.markdown("  \n".join(sentences), width="stretch")
         charts.csv_button(
-            partial(figures.neighbours_frame, table), key="neighbours_csv", file_name=f"{run.name}-neighbors"
+            partial(neighbour_figures.neighbours_frame, table), key="neighbours_csv", file_name=f"{run.name}-neighbors"
         )
     chart, *tables = st.tabs(["Chart", *map(measure_title, table.measures)], key="neighbours_tabs")
     with chart:
         charts.show_chart(
-            figures.neighbours_figure(table, order, run.comparison.words),
+            neighbour_figures.neighbours_figure(table, order, run.comparison.words),
             key="neighbours_chart",
             file_name=f"{run.name}-neighbors",
             alt=said(
@@ -86,9 +90,9 @@ def _result(run: Run, table: NeighbourTable, order: Sequence[str]) -> None:
         )
     for tab, measure in zip(tables, table.measures, strict=True):
         with tab:
-            frame = figures.shown_table(table, measure, order, run.comparison.words)
+            frame = neighbour_figures.shown_table(table, measure, order, run.comparison.words)
             st.dataframe(frame, hide_index=True, key=f"neighbours_{measure}", height=_TABLE_HEIGHT)
-    st.caption(said(figures.described(table)))
+    st.caption(said(neighbour_figures.described(table)))
     for note in table.notes:
         st.text(note)
 

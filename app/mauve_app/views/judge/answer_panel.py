@@ -13,7 +13,7 @@ from typing import Any, Literal, cast, get_args
 
 import streamlit as st
 
-from mauve_app.components.browser import component
+from mauve_app.browser import component
 from mauve_core.judgments import OPTIONS, QUESTIONS
 
 Action = Literal["rate", "skip", "undo"]
@@ -28,7 +28,7 @@ PANEL = "judge_panel"
 # A time above a day means a wrong clock and counts as unknown.
 MAX_SECONDS = 24 * 3600.0
 
-_panel = component("mauve_lens_answers", __file__, '<div class="panel"></div>')
+_panel = component("mauve_lens_answers", "answer_panel", '<div class="panel"></div>')
 
 
 @dataclass(frozen=True)

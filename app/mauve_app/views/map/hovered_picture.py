@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_app.components.browser import component
+from mauve_app.browser import component
 from mauve_app.server import own_server
 from mauve_app.server.thumbnails import folder_url
 from mauve_core.analysis.selection import Stack
@@ -15,7 +15,7 @@ from mauve_core.store import Run
 # Points of a map whose pictures are shown: the browser gets the digest of each, 64 letters.
 MOST_PICTURES = 5_000
 
-_hovered = component("mauve_lens_hovered_picture", __file__, '<img class="picture" alt="" hidden>')
+_hovered = component("mauve_lens_hovered_picture", "hovered_picture", '<img class="picture" alt="" hidden>')
 
 
 def show(run: Run, stack: Stack, drawn: NDArray[np.intp], *, chart: str) -> None:

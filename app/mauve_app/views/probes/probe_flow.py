@@ -20,7 +20,7 @@ from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.base.words import Words
 from mauve_core.experiments.robustness import Flow, ProbeLine, ProbeTable
-from mauve_core.figures import flows as figures
+from mauve_core.figures import flows as flow_figures
 from mauve_core.figures.probes import perturbed_colour
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
@@ -87,7 +87,7 @@ def cluster_names(run: Run, state: State) -> tuple[str, ...]:
 
 def _flow_picker(flow: Flow, names: Sequence[str], words: Words) -> None:
     """Choose a flow by its clusters: the keyboard alternative to clicking in the matrix."""
-    frame = figures.flows_frame(flow)
+    frame = flow_figures.flows_frame(flow)
     texts = {(source, target): n for source, target, n in zip(frame["from"], frame["to"], frame["texts"], strict=True)}
     bound.selectbox(
         "probes_flow",
@@ -112,7 +112,7 @@ def _summary(line: ProbeLine, flow: Flow, words: Words) -> None:
     columns[1].metric(words.said("Texts changed"), as_percent(line.changed), help="Over all splits")
     columns[2].metric(
         "Flows",
-        f"{len(figures.moves(flow)):,}",
+        f"{len(flow_figures.moves(flow)):,}",
         help=words.said("Pairs of clusters with at least one text that moved from the first to the second"),
     )
 
@@ -138,10 +138,10 @@ def _charts(
 
 
 def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str, words: Words) -> None:
-    flows = figures.moves(flow)
-    shown = flows[: figures.SHOWN_FLOWS]
+    flows = flow_figures.moves(flow)
+    shown = flows[: flow_figures.SHOWN_FLOWS]
     charts.show_chart(
-        figures.sankey_figure(shown, names, chosen, words=words),
+        flow_figures.sankey_figure(shown, names, chosen, words=words),
         key="probe_sankey",
         file_name=name,
         alt=f"The {len(shown)} largest flows between clusters; the table has all of them.",
@@ -155,10 +155,10 @@ def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], n
 
 def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str, words: Words) -> None:
     left, right = st.columns([5, 3], gap="medium")
-    clusters = figures.exchanging(flow)
+    clusters = flow_figures.exchanging(flow)
     with left:
         charts.show_chart(
-            figures.matrix_figure(flow, clusters.tolist(), names, chosen, words=words),
+            flow_figures.matrix_figure(flow, clusters.tolist(), names, chosen, words=words),
             key=_MATRIX,
             file_name=name,
             on_select=_choose_cell,
@@ -168,7 +168,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
         )
         st.caption(words.said(_left_out(flow, clusters)))
     with right:
-        frame = figures.flows_frame(flow)
+        frame = flow_figures.flows_frame(flow)
         bound.table(
             "probes_flow",
             frame.assign(
@@ -187,7 +187,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
         with st.container(horizontal=True):
             _flows_csv(flow, name, words)
             charts.csv_button(
-                lambda: figures.texts_frame(flow),
+                lambda: flow_figures.texts_frame(flow),
                 key="probe_texts_csv",
                 file_name=f"{name}-{words.items}",
                 label=words.said("Texts as CSV"),
@@ -196,13 +196,13 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
 
 def _flows_csv(flow: Flow, name: str, words: Words) -> None:
     charts.csv_button(
-        lambda: figures.flows_frame(flow, words), key="probe_flows_csv", file_name=name, label="Flows as CSV"
+        lambda: flow_figures.flows_frame(flow, words), key="probe_flows_csv", file_name=name, label="Flows as CSV"
     )
 
 
 def _left_out(flow: Flow, clusters: np.ndarray) -> str:
     """How much of the movement the matrix shows."""
-    total = figures.exchanging(flow, flow.k).size
+    total = flow_figures.exchanging(flow, flow.k).size
     both = np.isin(flow.before, clusters) & np.isin(flow.after, clusters)
     within = int((both & (flow.before != flow.after)).sum())
     which = "clusters that texts left or entered, those with the most such texts first"
@@ -215,10 +215,10 @@ def _left_out(flow: Flow, clusters: np.ndarray) -> str:
 
 
 def _sensitivity(flow: Flow, names: Sequence[str], colour: str, name: str, words: Words) -> None:
-    rows = figures.sensitivity_frame(flow)
-    shown = rows.head(figures.SHOWN_BARS)
+    rows = flow_figures.sensitivity_frame(flow)
+    shown = rows.head(flow_figures.SHOWN_BARS)
     charts.show_chart(
-        figures.sensitivity_figure(shown, names, colour, words=words),
+        flow_figures.sensitivity_figure(shown, names, colour, words=words),
         key="probe_sensitivity",
         file_name=f"{name}-sensitivity",
         alt=words.said("Share of each cluster's texts that left it; the CSV has the numbers."),
@@ -242,7 +242,7 @@ def _items(
     state: State,
 ) -> None:
     source, target = chosen
-    ids = figures.moved_along(flow, source, target)
+    ids = flow_figures.moved_along(flow, source, target)
     if not ids:
         st.info(f"No {table.words.item} moved from cluster {source} to {target} here.", icon=":material/info:")
         return

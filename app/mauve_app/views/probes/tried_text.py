@@ -16,7 +16,8 @@ from mauve_app.url.parameters import State
 from mauve_app.views.probes.probe_form import title_of
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.corpus import Corpus
-from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, parse_perturbation
+from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation
+from mauve_core.corpus.perturbations import parse_perturbation as parse_text_perturbation
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
@@ -107,7 +108,7 @@ def perturbations(run_id: str, state: State) -> list[Perturbation]:
     )
     found = []
     for spec in chosen:
-        item = or_error(parse_perturbation, spec)
+        item = or_error(parse_text_perturbation, spec)
         if item is None:
             continue
         if item.kind.part is not None:

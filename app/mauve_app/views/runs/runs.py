@@ -48,9 +48,9 @@ def main() -> None:
 
 
 def _all_runs(state: State, summaries: list[RunSummary]) -> None:
-    jobs = st.container()
+    place = st.container()
     _cards(state, summaries)
-    with jobs:  # those that no card shows
+    with place:  # those that no card shows
         job_panel.show(("again", "prepare"), failed=True)
 
 
