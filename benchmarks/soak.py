@@ -39,7 +39,7 @@ from mauve_core.base.files import HOME_VARIABLE, write_atomically
 from mauve_core.store import Run, RunStore
 
 SAMPLE_S = 5.0
-# After which a server has forgotten the browsers that left (``app/mauve_app/server/ended_sessions.py``).
+# After which a server has forgotten the browsers that left (``app/mauve_app/server/connections.py``).
 LEFT_S = 90.0
 
 MOST_FAULTS = 20

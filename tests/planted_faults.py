@@ -100,7 +100,7 @@ FAULTS = {
     ),
     "cli: a wrong exit code": Fault("mauve_core/__main__.py", 'to resume.", INTERRUPTED)', 'to resume.", FAILED)'),
     "app: the least number is lost in the URL": Fault(
-        "app/mauve_app/url/codecs.py", "if low <= value <= high", "if low < value <= high"
+        "app/mauve_app/url/parameters.py", "if low <= value <= high", "if low < value <= high"
     ),
 }  # fmt: skip
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 import streamlit as st
 
-from mauve_app.components import charts, job_progress, news, page_chrome, saying, share, sidebar, tour_panel, visit
-from mauve_app.server import access, ended_sessions, own_server
+from mauve_app.components import charts, live_updates, page_chrome, share, sidebar, tour
+from mauve_app.server import access, connections, origins
 from mauve_app.url import session
 from mauve_core.encoders import hub
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
@@ -23,40 +23,40 @@ ICON = (
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
 sidebar.show_product(ICON)
 
-ended_sessions.note()
+connections.note_session()
 hub.never_ask()  # pages never go online; the jobs that they start may
-own_server.warn()
+origins.warn_of_plain_streamlit()
 visitor = access.require_visitor()
 with st.sidebar:
-    session.recall(news.watch())
-kind = saying.begin()
+    session.recall(live_updates.watch())
+kind = page_chrome.begin_words()
 # Whether the navigation has pages about texts alone; a link to them opens them for any run, and they say why not.
 of_texts: Literal["visible", "hidden"] = "visible" if kind.has_words else "hidden"
 sections = {
     "Compare": [
-        st.Page("views/compare/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
-        st.Page("views/decoders/decoders.py", title=saying.said("Decoders"), icon=":material/tune:"),
+        st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
+        st.Page("views/decoders.py", title=page_chrome.said("Decoders"), icon=":material/tune:"),
     ],
     "Look inside": [
-        st.Page("views/findings/findings.py", title="Findings", icon=":material/lightbulb:"),
-        st.Page("views/clusters/clusters.py", title="Clusters", icon=":material/bar_chart:"),
-        st.Page("views/gap/gap.py", title="Gap", icon=":material/balance:"),
-        st.Page("views/map/map.py", title="Map", icon=":material/scatter_plot:"),
-        st.Page("views/texts/texts.py", title=saying.said("Texts"), icon=":material/article:"),
+        st.Page("views/findings.py", title="Findings", icon=":material/lightbulb:"),
+        st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
+        st.Page("views/gap.py", title="Gap", icon=":material/balance:"),
+        st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
+        st.Page("views/texts.py", title=page_chrome.said("Texts"), icon=":material/article:"),
     ],
     "Test": [
-        st.Page("views/probes/probes.py", title="Probes", icon=":material/experiment:"),
-        st.Page("views/judge/judge.py", title="Judge", icon=":material/thumbs_up_down:", visibility=of_texts),
+        st.Page("views/probes.py", title="Probes", icon=":material/experiment:"),
+        st.Page("views/judge.py", title="Judge", icon=":material/thumbs_up_down:", visibility=of_texts),
     ],
     "For papers": [
-        st.Page("views/methods/methods.py", title="Methods", icon=":material/compare_arrows:"),
-        st.Page("views/published/published.py", title="Published", icon=":material/menu_book:"),
+        st.Page("views/methods.py", title="Methods", icon=":material/compare_arrows:"),
+        st.Page("views/published.py", title="Published", icon=":material/menu_book:"),
     ],
 }
 if access.may_change():
     sections["Library"] = [
-        st.Page("views/runs/runs.py", title="Runs", icon=":material/inventory_2:"),
-        st.Page("views/new_run/new_run.py", title="New run", icon=":material/add_circle:"),
+        st.Page("views/runs.py", title="Runs", icon=":material/inventory_2:"),
+        st.Page("views/new_run.py", title="New run", icon=":material/add_circle:"),
     ]
 page = st.navigation(sections, expanded=True)
 session.keep_url(page.url_path)
@@ -66,11 +66,11 @@ shown = sidebar.show()
 with st.sidebar:
     jobs = st.container()
     charts.image_format_picker()
-    tour_panel.starter()
-    visit.show(visitor)
+    tour.starter()
+    sidebar.show_visitor(visitor)
 share.show(page.url_path, visitor)
-tour_panel.show(page.url_path, shown)
-job_progress.begin_page()
+tour.show(page.url_path, shown)
+live_updates.begin_page()
 with suppress(page_chrome.EndOfPageError):
     page.run()
 with jobs:  # those that the page does not show itself

@@ -1,6 +1,11 @@
 """Uploaded files: stored on disk by content, read through the core, and listed in the session until removed.
 
-Memory holds only paths and a few lines: changing pages loses nothing, and a broken file affects only itself.
+Memory holds only paths, a few lines, and of items that are not texts a few pictures and the digests that say whether
+their features are stored: changing pages loses nothing, and a broken file affects only itself.
+
+Decoding all items of a file may take minutes. It is done once, in a thread of its own, while the page shows how far it
+is. Streamlit ends a script that is to run again at the next thing it draws; the work goes on, and the next run of the
+script finds it, so that nothing is begun twice and nobody is stuck on a page.
 """
 
 from __future__ import annotations
@@ -9,29 +14,42 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
+from weakref import WeakValueDictionary
 
 import streamlit as st
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from mauve_app.looks import Look, Outline
+from mauve_app import uploaded_files
+from mauve_app.bounded_cache import kept
 from mauve_app.server import access
+from mauve_app.uploaded_files import Items, Look, Outline
+from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
+from mauve_core.base.progress import Progress
 from mauve_core.corpus import Corpus, corpus_from_table, limits
 from mauve_core.corpus.by_source import Sources, guess_column, source_columns, sources_of, split_by
 from mauve_core.corpus.fields import guess_fields
 from mauve_core.corpus.formats import read_file
-from mauve_core.corpus.kinds import KINDS, kind_of
+from mauve_core.corpus.kinds import KINDS, Kind, kind_at, kind_of
 from mauve_core.corpus.looks import doubt_about
 from mauve_core.corpus.packing import PACKINGS
 from mauve_core.corpus.table import Table
+from mauve_core.corpus.text_files import TextFile
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.keys import feature_key
+from mauve_core.encoders.precision import choose_precision
 from mauve_core.jobs import leftovers
+from mauve_core.jobs.aside import aside
+from mauve_core.tasks.amounts import SideSize
 
 # Suffixes that may follow those of texts and molecules.
 PACKED = [packing.removeprefix(".") for packing in PACKINGS]
@@ -256,3 +274,152 @@ def _looked(table: Table, text: str, prompt: str, identifier: str, by: str = "",
 
 def _snippet(text: str) -> str:
     return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"
+
+
+# Works at once, of all sessions; each may have threads of its own.
+AT_ONCE = 2
+
+# Results that are kept while nobody asks for them: those of people who left the page.
+UNCLAIMED = 8
+
+SHOWN_AFTER_S = 0.3
+# Seconds until progress is shown, and between two of its steps.
+STEP_S = 0.2
+
+
+@dataclass(eq=False)
+class _Work(Generic[_T]):
+    result: Future[_T] = field(default_factory=Future)
+    told: tuple[str, int, int] = ("Waiting for other files", 0, 0)
+
+    def tell(self, stage: str, done: int, total: int) -> None:
+        self.told = stage, done, total
+
+
+class BackgroundWork(Generic[_T]):
+    """Works of one sort, by key."""
+
+    def __init__(self) -> None:
+        self._works: dict[Hashable, _Work[_T]] = {}
+        self._lock = threading.Lock()
+        self._slots = threading.BoundedSemaphore(AT_ONCE)
+
+    def result(self, key: Hashable, work: Callable[[Progress], _T]) -> _T:
+        """What the work returns or raises; it is begun unless it is at work, and forgotten once its result is taken."""
+        begun = self._begun(key, work)
+        _show_progress(begun)
+        with self._lock:
+            self._works.pop(key, None)
+        return begun.result.result()
+
+    def _begun(self, key: Hashable, work: Callable[[Progress], _T]) -> _Work[_T]:
+        with self._lock:
+            if key not in self._works:
+                unclaimed = [each for each, found in self._works.items() if found.result.done()]
+                for each in unclaimed[: max(0, len(unclaimed) - UNCLAIMED + 1)]:
+                    del self._works[each]
+                self._works[key] = begun = _Work[_T]()
+                threading.Thread(target=self._do, args=(begun, work), daemon=True).start()
+            return self._works[key]
+
+    def _do(self, begun: _Work[_T], work: Callable[[Progress], _T]) -> None:
+        with self._slots:
+            begun.tell("Opening the file", 0, 0)
+            try:
+                begun.result.set_result(work(begun.tell))
+            except BaseException as error:  # noqa: BLE001 (whoever waits for the result gets it)
+                begun.result.set_exception(error)
+
+
+def _show_progress(work: _Work[_T]) -> None:
+    """Wait for the end of the work, and draw a bar."""
+    place, seconds = st.empty(), SHOWN_AFTER_S
+    while not wait([work.result], seconds).done:
+        stage, done, total = work.told
+        words = f"{stage}: {done:,} of {total:,}" if total else stage
+        place.progress(done / total if total else 0.0, text=words)
+        seconds = STEP_S
+    place.empty()
+
+
+def kind_in(path: str, field: str | None = None) -> Kind:
+    """The kind of the items of an uploaded file, or of one field of it."""
+    return kind_of(_kind(path, field))
+
+
+@st.cache_resource(max_entries=1024, show_spinner=False)
+def _kind(path: str, field: str | None) -> str:
+    # The first cells of such a table may be hundreds of megabytes.
+    return aside(uploaded_files.kind_in, path, field) if _holds_bytes(path) else kind_at(path, field).name
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def columns_in(path: str) -> tuple[str, ...]:
+    """The columns of an uploaded table that hold items of its kind."""
+    return aside(uploaded_files.columns_in, path) if _holds_bytes(path) else kind_in(path).columns(Path(path))
+
+
+def _holds_bytes(path: str) -> bool:
+    return Path(path).suffix.lower() == ".parquet"
+
+
+def items(path: str, field: str | None) -> Items:
+    """Read an uploaded file, or wait until it is read; this restarts the time until it expires.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, none of its items can be used, or it is no longer stored.
+    """
+    require_stored(path)
+    key, kind = (path, field), kind_in(path, field)
+    found = _KNOWN.get(key)
+    if found is None:
+        found = _READING.result(key, lambda progress: _read_aside(kind.name, path, field, progress))
+        _KNOWN[key] = found
+    return or_raised(_items(path, field, found))
+
+
+_READING: BackgroundWork[Items | InputError] = BackgroundWork()
+# What was read and is still kept.
+_KNOWN: WeakValueDictionary[tuple[str, str | None], Items | InputError] = WeakValueDictionary()
+
+
+@kept(max_entries=256)
+def _items(path: str, field: str | None, _found: Items | InputError) -> Items | InputError:  # noqa: ARG001 (the key)
+    return _found
+
+
+def _read_aside(kind: str, path: str, field: str | None, progress: Progress) -> Items | InputError:
+    try:
+        return aside(uploaded_files.read, kind, path, field, progress=progress)
+    except InputError as error:
+        return without_frames(error)
+
+
+def side_size(file: TextFile, encoder: EncoderConfig) -> SideSize:
+    """The size of one side; a file of texts is read once for each encoder.
+
+    Raises
+    ------
+    MauveLensError
+        The file cannot be read, or the encoder is not on this machine.
+    """
+    kind = kind_in(file.path, file.text_field)
+    if kind.has_words:
+        count, key = _count_and_key(file, json.dumps(encoder.as_dict()))
+    else:
+        corpus = items(file.path, file.text_field).corpus
+        count = len(corpus)
+        if kind.offer.fetched(encoder.model, encoder.revision):
+            return SideSize(count, stored=False, words=kind.words)
+        key = kind.encoder(choose_precision(encoder).config, "auto").key(corpus)
+    return SideSize(count, FeatureStore().has(key), kind.words)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _count_and_key(file: TextFile, encoder: str) -> tuple[int, str]:
+    """Number of texts and the key of their features; a file's folder is named by the digest of its content."""
+    config = choose_precision(EncoderConfig.from_dict(json.loads(encoder))).config
+    corpus = file.read("texts")
+    return len(corpus), feature_key(corpus.encoder_inputs(config.with_prompt), config)

@@ -14,7 +14,7 @@ import streamlit
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.server import own_server
+from mauve_app.server import origins
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.store import Run, RunStore
@@ -92,17 +92,17 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
 @pytest.fixture
 def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """``open_page("views/map/map.py", cluster="3")``: the app on that page with that query string, after its first run.
+    """``open_page("views/map.py", cluster="3")``: the app on that page with that query string, after its first run.
 
     ``tabs`` are those that the reader has open, by key (True: a folded part); the content of others is not made.
     """
     monkeypatch.chdir(ROOT)
     streamlit.cache_resource.clear()
     streamlit.cache_data.clear()
-    own_server.begin()
+    origins.begin_own_server()
 
     def opened(
-        view: str = "views/compare/compare.py", tabs: Mapping[str, str | bool] | None = None, **parameters: str
+        view: str = "views/compare.py", tabs: Mapping[str, str | bool] | None = None, **parameters: str
     ) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app" / "mauve_app" / "main.py"), default_timeout=TIMEOUT_S)
         app.switch_page(view)

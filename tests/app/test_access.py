@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app import uploads
-from mauve_app.caching import cache
-from mauve_app.components import job_panel, messages
+from mauve_app import cache, uploads
+from mauve_app.components import jobs, messages
 from mauve_app.server import access
-from mauve_app.views.judge import judging
+from mauve_app.views import judge_rating
 from mauve_core.base.errors import InputError, RefusedError
 from mauve_core.jobs import leftovers, queue
 from mauve_core.judgments import RatingStore
@@ -102,21 +101,21 @@ def test_no_page_offers_a_change(view: str, read_only: str, open_page: Callable[
 
 def test_a_rating_is_refused(read_only: str, stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, object] = {}
-    monkeypatch.setattr(judging.st, "session_state", state)
+    monkeypatch.setattr(judge_rating.st, "session_state", state)
     before = RatingStore(stored_run.ratings_path).counts()
-    judging._settle(read_only, "someone", 0, None)
+    judge_rating._settle(read_only, "someone", 0, None)
     outcome = state["judge_outcome"]
-    assert isinstance(outcome, judging.Outcome)
+    assert isinstance(outcome, judge_rating.Outcome)
     assert "Read-only" in outcome.error
     assert RatingStore(stored_run.ratings_path).counts() == before
 
 
 def test_a_job_is_refused(read_only: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(job_panel.st, "error", lambda text, **_: said.append(text))
-    monkeypatch.setattr(job_panel.st, "toast", lambda text, **_: said.append(text))
+    monkeypatch.setattr(jobs.st, "error", lambda text, **_: said.append(text))
+    monkeypatch.setattr(jobs.st, "toast", lambda text, **_: said.append(text))
     monkeypatch.setattr(queue, "start", lambda *_: pytest.fail("a job was started"))
-    job_panel.start(lambda: pytest.fail("a task was described"))
+    jobs.start_job(lambda: pytest.fail("a task was described"))
     messages.change(lambda _: pytest.fail("a job was changed"), "id")
     assert len(said) == 2
 

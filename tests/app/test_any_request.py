@@ -14,8 +14,8 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from mauve_app.components import job_progress, news
-from mauve_app.server import access, middleware, run_export, serve, sign_in
+from mauve_app.components import live_updates
+from mauve_app.server import access, middleware, run_files, serve, sign_in
 from mauve_app.server.sign_in import Throttle
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import parse_hash
@@ -76,7 +76,7 @@ def app(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, own_hom
     monkeypatch.setattr(sign_in, "THROTTLE", Throttle())
     monkeypatch.setattr(sign_in, "BODY_S", 0.02)
     access.sign_in.cache_clear()
-    routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
+    routes = [route for part in (sign_in, run_files, live_updates, live_updates) for route in part.routes()]
     routes.append(Route(serve.COMPARE, serve._to_first_page, methods=["GET"]))
     yield Starlette(routes=routes, middleware=[Middleware(middleware.Headers), Middleware(middleware.Gate)])
     access.sign_in.cache_clear()

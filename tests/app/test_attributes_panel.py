@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.views.clusters.purity_list import shown_purity
+from mauve_app.views.clusters_attributes import shown_purity
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.purity_table import purest_clusters
@@ -28,7 +28,7 @@ from tests.handmade import spread
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/clusters/clusters.py"
+VIEW = "views/clusters.py"
 NASTY = "*b* <img> [x](y)"
 
 

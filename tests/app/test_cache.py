@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import streamlit
 
-from mauve_app.caching import cache
+from mauve_app import cache
 from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.markup import escaped
 from mauve_app.server import access
-from mauve_app.views.clusters import more_texts
+from mauve_app.views import clusters_over_shards
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import RefusedError
 from mauve_core.base.json_codec import dataclass_to_json
@@ -39,7 +39,7 @@ from tests.word_files import by_topic
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/clusters/clusters.py"
+VIEW = "views/clusters.py"
 SAMPLE = "Clusters of the run"
 
 
@@ -254,4 +254,6 @@ def test_who_may_change_nothing_reads_what_the_run_keeps(
     shutil.rmtree(tmp_path / "work")
     assert not any("All other texts" in caption.value for caption in app.run().caption)
     with pytest.raises(RefusedError):
-        more_texts._read_more(sampled.id, Work(tmp_path / "a/b/c", None), "model", HUMAN, largest(sampled)[0], 20)  # type: ignore[arg-type]
+        clusters_over_shards._read_more(
+            sampled.id, Work(tmp_path / "a/b/c", None), "model", HUMAN, largest(sampled)[0], 20
+        )  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.cluster_detail import MOST_TEXTS
-from mauve_app.components.score_controls import SMOOTHING_TITLES
+from mauve_app.components.scores import SMOOTHING_TITLES
 from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
 from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.analysis.why import why_card, why_source
@@ -25,7 +25,7 @@ from mauve_core.store import Run
 from tests.app.pages import url_of
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/clusters/clusters.py"
+VIEW = "views/clusters.py"
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("run_home")]
 

@@ -16,8 +16,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.markup import escaped
-from mauve_app.components.verdict_lines import in_markdown
-from mauve_app.views.compare import differences_panel, scores_panel
+from mauve_app.components.scores import in_markdown
+from mauve_app.views import compare
 from mauve_core.analysis.precomputed import run_main_reason
 from mauve_core.analysis.sentences import Sentence
 from mauve_core.analysis.verdict import verdict
@@ -93,7 +93,7 @@ def errors_table(app: AppTest) -> pd.DataFrame:
 @pytest.fixture
 def open_page(open_page: OpenPage) -> OpenPage:
     """The page with all that is drawn when it is opened."""
-    folded = (scores_panel.KEY, differences_panel.KEY, "like_for_like", "settings")
+    folded = (compare.ALL_SCORES, compare.DIFFERENCES, "like_for_like", "settings")
     return partial(open_page, tabs=dict.fromkeys(folded, True))
 
 

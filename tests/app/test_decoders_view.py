@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.sweep_panel import read_numbers
-from mauve_app.views.decoders.decoder_picker import AT_FIRST
+from mauve_app.views.decoders_study import AT_FIRST
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.decoding import GenerationSettings
@@ -36,7 +36,7 @@ from tests.app.pages import said
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/decoders/decoders.py"
+VIEW = "views/decoders.py"
 WITHOUT_TOKENIZER = ("diversity", "self-bleu", "precision", "recall", "length")
 
 
@@ -246,7 +246,7 @@ def test_a_sweep_of_estimators_is_offered_and_shown_as_it_was_computed(
 def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Models that were looked for, in place of their weights."""
     found: list[str] = []
-    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda name, _: found.append(name))
+    monkeypatch.setattr("mauve_app.components.jobs.check_model", lambda name, _: found.append(name))
     return found
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.views.methods.encoder_table import shown_scores
+from mauve_app.views.methods_encoders import shown_scores
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders import request as encoder_request
 from mauve_core.figures import encoders as figures
@@ -22,7 +22,7 @@ from tests.word_files import by_chance, by_topic
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/methods/methods.py"
+VIEW = "views/methods.py"
 
 
 @pytest.fixture

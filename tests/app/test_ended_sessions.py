@@ -19,7 +19,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-from mauve_app.server.ended_sessions import KEPT, KEPT_S, Sessions
+from mauve_app.server.connections import KEPT, KEPT_S, Sessions
 from mauve_app.server.serve import DESCRIPTORS
 from tests.synthetic import make_run
 

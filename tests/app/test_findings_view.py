@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.caching import texts
+from mauve_app import cache
 from mauve_app.components import text_search
 from mauve_app.url.parameters import State
 from mauve_core.analysis.cluster_names import labelled
@@ -26,7 +26,7 @@ from tests.analysis.findings.test_finding import WORDS
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW, CLUSTERS = "views/findings/findings.py", "views/clusters/clusters.py"
+VIEW, CLUSTERS = "views/findings.py", "views/clusters.py"
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +75,7 @@ def test_the_clusters_in_which_the_gap_falls_are_named(
 ) -> None:
     """Only where the finding has a share."""
     first = replace(run_findings(stored_run, "collapsed")[0], held_equal=equal)
-    monkeypatch.setattr(texts, "run_findings", lambda *_, **__: (first,))
+    monkeypatch.setattr(cache, "run_findings", lambda *_, **__: (first,))
     names = run_cluster_names(stored_run, "pairwise", "collapsed", stored_run.comparison.median_seed("collapsed"))
     said = says(opened(open_page, candidate="collapsed"))
     assert (f"The gap falls most in: {labelled(names, 1)}; {labelled(names, 0)}." in said) == is_said
@@ -97,7 +97,7 @@ def test_what_the_run_lacks_is_left_aside(open_page: OpenPage, stored_run: Run) 
 
 
 def test_without_any_finding_the_page_says_so(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "run_findings", lambda *_, **__: ())
+    monkeypatch.setattr(cache, "run_findings", lambda *_, **__: ())
     app = opened(open_page, candidate="collapsed")
     assert "No difference between **collapsed** and human texts was found" in says(app)
     assert not app.get("plotly_chart")

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from mauve_app.server import access, frames, middleware
+from mauve_app.server import access, connections, middleware
 
 STREAM = "ws://127.0.0.1:8501/_stcore/stream"
 TOLD = _make_trigger_id("$$ID-1-a", "events")
@@ -63,4 +63,4 @@ def test_other_frames_end_the_connection(client: TestClient, frame: str | bytes)
         (socket.send_text if isinstance(frame, str) else socket.send_bytes)(frame)
         with pytest.raises(WebSocketDisconnect) as ended:
             socket.receive_bytes()
-        assert ended.value.code == frames.CLOSE_CODE
+        assert ended.value.code == connections.UNSUPPORTED_DATA

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components.gap_answer import sentence
+from mauve_app.components.focus import answer_sentence
 from mauve_app.components.markup import escaped, swatch
 from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table, with_intervals
 from mauve_core.analysis.precomputed import run_cluster_names
@@ -49,7 +49,7 @@ def test_each_page_opens_with_the_costliest_cluster_in_either_direction(
 
 @pytest.mark.usefixtures("run_home")
 def test_a_page_says_that_there_is_nothing_to_explain(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page("views/map/map.py", run=stored_run.id, candidate="close")
+    app = open_page("views/map.py", run=stored_run.id, candidate="close")
     assert not app.exception
     assert sum("Nothing to explain" in info.value for info in app.info) == 1
     assert not any("most in" in each.value for each in app.markdown)
@@ -62,14 +62,14 @@ def costed(human: list[int], model: list[int]) -> pd.DataFrame:
 
 def test_names_are_text_and_a_direction_without_clusters_is_left_out() -> None:
     names = ("*a*", "<b>", "c")
-    found = with_plain_spaces(sentence("x*y*", "#118f5a", names, costed([1, 9, 9], [9, 1, 9])))
+    found = with_plain_spaces(answer_sentence("x*y*", "#118f5a", names, costed([1, 9, 9], [9, 1, 9])))
     assert found == (
         rf"**x\*y\*** {swatch('#118f5a')} adds most in *\*a\**: 50% (0% to 100%) of the gap; "
         rf"it {swatch(HUMAN_COLOUR)} misses most in *\<b\>*: 50% (0% to 100%)."
     )
     whole = costed([5, 5, 10], [5, 5, 10])
-    assert sentence("x", "#118f5a", names, whole) == ""
+    assert answer_sentence("x", "#118f5a", names, whole) == ""
     half = whole.assign(direction=["", "", MISSES], cost_share=[0.0, 0.0, 1.0], cost=[0.0, 0.0, 1.0])
-    assert with_plain_spaces(sentence("x", "#118f5a", names, half)) == (
+    assert with_plain_spaces(answer_sentence("x", "#118f5a", names, half)) == (
         f"**x** {swatch(HUMAN_COLOUR)} misses most in *c*: 100% (0% to 100%) of the gap."
     )

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.views.gap.gap_ledger import shown_parts, stability_basis, sum_in_words
+from mauve_app.views.gap import shown_parts, stability_basis, sum_in_words
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.analysis.gap_table import TOGETHER
@@ -29,7 +29,7 @@ from mauve_core.store import Run
 from tests.app.pages import url_of
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/gap/gap.py"
+VIEW = "views/gap.py"
 MODEL = "shifted"
 
 WHAT_IF = {"gap_tabs": "What would close the gap"}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.views.compare import scores_panel
+from mauve_app.views import compare
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.store import Run
 from tests.repeated import store_repeated
@@ -28,7 +28,7 @@ def captions(app: AppTest) -> str:
 
 
 def test_compare_names_both_spreads(open_page: OpenPage, run: Run) -> None:
-    app = open_page("views/compare/compare.py", {scores_panel.KEY: True}, run=run.id)
+    app = open_page("views/compare.py", {compare.ALL_SCORES: True}, run=run.id)
     assert not app.exception
     found = run.comparison.candidate("close").scores["mauve"]
     board = next(table.value for table in app.table if "MAUVE ↑" in table.value)

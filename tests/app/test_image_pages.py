@@ -84,5 +84,5 @@ def test_a_page_of_images_opens(
 
 def test_a_page_about_texts_alone_says_so(open_page: OpenPage, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    (info,) = open_page("views/judge/judge.py", run="photos").info
+    (info,) = open_page("views/judge.py", run="photos").info
     assert info.value.startswith("This page is about texts, and this run compares images.")

@@ -24,7 +24,7 @@ from tests.images.made import draw_stripes
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/probes/probes.py"
+VIEW = "views/probes.py"
 N = 40
 
 

@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components.job_panel import COMPARE_PAGE
+from mauve_app.components.jobs import COMPARE_PAGE
 from mauve_core.jobs import estimates, queue
 from mauve_core.jobs.state import TASK, JobState, write_json, write_state
 from mauve_core.store import Run
@@ -25,7 +25,7 @@ from tests.job_folders import job
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-DECODERS, NEW_RUN = "views/decoders/decoders.py", "views/new_run/new_run.py"
+DECODERS, NEW_RUN = "views/decoders.py", "views/new_run.py"
 SWEEP = {"section": "sweeps", "axis": "scale"}
 PLACE = "sweep_start_scale"
 # Id of the job that a press starts.
@@ -136,7 +136,7 @@ def test_a_new_run_is_opened_from_where_it_was_started(
 ) -> None:
     opened: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(st, "switch_page", lambda page, query_params: opened.append((page, query_params)))
-    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda *_: None)
+    monkeypatch.setattr("mauve_app.components.jobs.check_model", lambda *_: None)
     app = open_page(NEW_RUN)
     fill_in(app)
     start_button(app).click().run()

@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components.job_panel import COMPARE_PAGE
+from mauve_app.components.jobs import COMPARE_PAGE
 from mauve_app.server import access
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import CANCEL, TASK, JobState, write_state
@@ -21,8 +21,8 @@ from tests.job_folders import job
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/new_run/new_run.py"
-RUNS = "views/runs/runs.py"
+VIEW = "views/new_run.py"
+RUNS = "views/runs.py"
 
 
 def ended(number: int, run: str | None = None, **values: str) -> JobState:
@@ -59,13 +59,13 @@ def test_every_page_shows_the_jobs_at_work_once(open_page: OpenPage) -> None:
         said = ["Encoding: 1 of 4", "Waiting: 1 job ahead of it"]
         for page in ("compare/compare.py", "map/map.py", "published/published.py", "new_run/new_run.py"):
             assert sorted(progress(open_page(f"views/{page}"))) == said
-    assert not progress(open_page("views/published/published.py"))
+    assert not progress(open_page("views/published.py"))
 
 
 def test_visitors_who_only_read_see_no_job(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     with job(1, status="running", stage="Encoding", done=1, total=4):
         monkeypatch.setattr(access, "may_change", lambda: False)
-        assert not progress(open_page("views/published/published.py"))
+        assert not progress(open_page("views/published.py"))
 
 
 def test_a_job_that_is_to_stop_says_so_and_is_not_asked_again(open_page: OpenPage) -> None:

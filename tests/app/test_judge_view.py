@@ -12,9 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from mauve_app.views.judge import answer_panel
-from mauve_app.views.judge.answer_panel import Message, read_message
-from mauve_app.views.judge.judge_results import raters_frame
+from mauve_app.views import judge_rating
+from mauve_app.views.judge_rating import Message, read_message
+from mauve_app.views.judge_results import raters_frame
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
@@ -46,7 +46,7 @@ from mauve_core.store import Run, RunStore
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/judge/judge.py"
+VIEW = "views/judge.py"
 ANN = "Ann"
 ANSWERS = {"interesting": 0, "sensible": 3, "human-like": 2}
 
@@ -63,14 +63,14 @@ def plan(run: Run) -> PairPlan:
 
 def panel(app: AppTest) -> dict[str, Any]:
     """What the answer panel was told."""
-    (element,) = [item for item in app.main if getattr(item, "key", None) == answer_panel.PANEL]
+    (element,) = [item for item in app.main if getattr(item, "key", None) == judge_rating.PANEL]
     found: dict[str, Any] = json.loads(element.proto.json)
     return found
 
 
 def send(app: AppTest, turn: str, action: str = "rate", **values: Any) -> AppTest:
     """What the browser sends when something is done in the panel."""
-    (element,) = [item for item in app.main if getattr(item, "key", None) == answer_panel.PANEL]
+    (element,) = [item for item in app.main if getattr(item, "key", None) == judge_rating.PANEL]
     states = app._tree.get_widget_states()
     trigger = states.widgets.add()
     trigger.id = f"$$STREAMLIT_INTERNAL_KEY_{element.proto.id}__events"

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 import streamlit
 
-from mauve_app.caching import bounded, cache
-from mauve_app.caching.memory_use import SAMPLED, memory_use
+from mauve_app import bounded_cache, cache
+from mauve_app.bounded_cache import SAMPLED, memory_use
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 from mauve_core.store import RunStore
@@ -42,7 +42,7 @@ def calls() -> list[tuple[str, int]]:
 def arrays(empty: None, calls: list[tuple[str, int]]) -> Callable[[int], np.ndarray]:
     """Arrays of ten megabytes by number."""
 
-    @bounded.kept(max_entries=100)
+    @bounded_cache.kept(max_entries=100)
     def array_of(number: int) -> np.ndarray:
         calls.append(("array", number))
         return np.full(10 * MB, number, np.uint8)
@@ -54,7 +54,7 @@ def arrays(empty: None, calls: list[tuple[str, int]]) -> Callable[[int], np.ndar
 def texts(empty: None, calls: list[tuple[str, int]]) -> Callable[[int], str]:
     """Texts of ten megabytes by number."""
 
-    @bounded.kept(max_entries=100)
+    @bounded_cache.kept(max_entries=100)
     def text_of(number: int) -> str:
         calls.append(("text", number))
         return str(number) * 10 * MB
@@ -69,7 +69,7 @@ def test_what_was_used_for_longest_goes_first(
     for number in (0, 1, 2, 0, 3):  # 3 takes the place of 1
         assert arrays(number)[0] == number
     assert calls == [("array", number) for number in (0, 1, 2, 3)]
-    assert 30 * MB <= bounded.BUDGET.bytes <= 31 * MB
+    assert 30 * MB <= bounded_cache.BUDGET.bytes <= 31 * MB
     for number in (0, 2, 3):
         arrays(number)
     assert len(calls) == 4
@@ -87,7 +87,7 @@ def test_all_functions_share_the_bytes_and_each_keeps_its_last(
     arrays(1)
     for number in range(5):
         texts(number)
-    assert 20 * MB <= bounded.BUDGET.bytes <= 21 * MB
+    assert 20 * MB <= bounded_cache.BUDGET.bytes <= 21 * MB
     before = len(calls)
     arrays(1)
     texts(4)
@@ -104,7 +104,7 @@ def test_what_was_dropped_is_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
         def __init__(self) -> None:
             self.data = bytes(2 * MB)
 
-    @bounded.kept(max_entries=100)
+    @bounded_cache.kept(max_entries=100)
     def value_of(number: int) -> Value:
         return Value()
 
@@ -117,10 +117,10 @@ def test_what_was_dropped_is_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_streamlit_drops_is_not_counted(arrays: Callable[[int], np.ndarray]) -> None:
     arrays(0)
     arrays(1)
-    assert bounded.BUDGET.bytes >= 20 * MB
+    assert bounded_cache.BUDGET.bytes >= 20 * MB
     streamlit.cache_resource.clear()
     gc.collect()
-    assert bounded.BUDGET.bytes == 0
+    assert bounded_cache.BUDGET.bytes == 0
 
 
 def test_a_bound_that_is_no_number_is_an_error(
@@ -137,12 +137,12 @@ def test_pages_runs_stay_within_the_bound(own_home: Path, monkeypatch: pytest.Mo
     runs = [first, *(RunStore().save(f"run {place}", first.comparison, first.corpora) for place in range(2))]
     alone = memory_use(cache.load_run(runs[0].id))
     assert alone > sum(len(text) for corpus in runs[0].corpora.values() for text in corpus.texts)
-    monkeypatch.setattr(bounded, "MEGABYTE", alone)
+    monkeypatch.setattr(bounded_cache, "MEGABYTE", alone)
     monkeypatch.setenv(limits.CACHE_VARIABLE, "1")
     for run in runs:
         shown = cache.load_run(run.id)
         assert cache.load_run(run.id) is shown
-        assert bounded.BUDGET.bytes <= 1.5 * alone
+        assert bounded_cache.BUDGET.bytes <= 1.5 * alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tests.tiny_models import make_gpt2
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/decoders/decoders.py"
+VIEW = "views/decoders.py"
 TITLE = "Measures over the length of the texts"
 OPENED = {"measures_over_length": True}
 
@@ -46,7 +46,7 @@ def panels(app: AppTest) -> list[Any]:
 def test_the_form_starts_the_job_with_the_chosen_measures_and_lengths(
     open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda *_: None)
+    monkeypatch.setattr("mauve_app.components.jobs.check_model", lambda *_: None)
     app = open_page(VIEW, OPENED)
     (panel,) = panels(app)
     assert f"mauve-lens measure {run.id} --lengths" in panel.markdown[0].value

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components import news, page_chrome
-from mauve_app.views.map.map_selection import cluster_counts, source_counts
+from mauve_app.components import live_updates, page_chrome
+from mauve_app.views.map_selection import cluster_counts, source_counts
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.selection import Stack
@@ -29,7 +29,7 @@ from tests.job_folders import job
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/map/map.py"
+VIEW = "views/map.py"
 # The upper right quarter of the made-up map.
 LASSO = "0,0;1,0;1,1;0,1"
 
@@ -234,11 +234,11 @@ def test_the_map_appears_when_it_is_there(open_page: OpenPage, unmapped: Run) ->
     with job(1, kind="map", task={"run": unmapped.id}, status="running", stage="drawing the map"):
         app = open_page(VIEW)
         assert any("still being made" in element.value for element in app.markdown)
-        seen = news.sign()
+        seen = live_updates.sign()
         total = sum(source.n for source in unmapped.comparison.sources)
         places = np.random.default_rng(8).uniform(-1, 1, (total, 2)).astype(np.float32)
         RunStore().add_map(unmapped, dataclasses.replace(unmapped.comparison, projection=places, map_fitted=total))
-        assert news.sign() != seen, "the browser asks for the page again"
+        assert live_updates.sign() != seen, "the browser asks for the page again"
         app.run()
         assert any("texts shown" in caption.value for caption in app.caption)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.views.methods.method_table import shown_scores
+from mauve_app.views.methods_estimators import shown_scores
 from mauve_core.__main__ import main
 from mauve_core.base.choices import METHOD_SEEDS
 from mauve_core.base.formatting import with_two_spreads
@@ -36,7 +36,7 @@ from tests.synthetic import make_run
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/methods/methods.py"
+VIEW = "views/methods.py"
 CHEAP = ("kmeans", "kmeans:summary=frontier-integral", "kmeans:summary=auc,smoothing=laplace", "frechet")
 NASTY = "*b* <img> [x](y)"
 

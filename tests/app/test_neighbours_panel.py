@@ -19,7 +19,7 @@ from mauve_core.tasks.neighbours import NeighboursTask
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/decoders/decoders.py"
+VIEW = "views/decoders.py"
 TITLE = "Precision and recall over the number of neighbors"
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app import item_reading
-from mauve_app.caching.side_sizes import side_size
+from mauve_app import uploaded_files
+from mauve_app.uploads import side_size
 from mauve_core.base.config import EncoderConfig
 from mauve_core.corpus.text_files import TextFile
 from mauve_core.encoders.feature_store import FeatureStore
@@ -88,7 +88,7 @@ def test_zip_archives_are_read_shown_and_started(
     assert f"**{N}** images, **1** left out" in markdown(app)
     assert "broken.png is not an image" in said(app)
     assert "Files of other kinds are not read: 1 .txt." in said(app)
-    assert len(app.get("image")) == 2 * item_reading.PICTURES
+    assert len(app.get("image")) == 2 * uploaded_files.PICTURES
     assert not app.dataframe
     assert "Format" not in headers(app)
     assert not labels(app) & {"Text", "Prompt", "Id", "Max tokens", "Encode prompt and text together", "Pooling"}

@@ -17,7 +17,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.testing.v1 import AppTest
 
 from mauve_app import uploads
-from mauve_app.components.job_progress import progress_text
+from mauve_app.components.live_updates import progress_text
 from mauve_app.uploads import safe_name
 from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.preflight import preflight
@@ -35,7 +35,7 @@ from tests.planted_formats import planted
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/new_run/new_run.py"
+VIEW = "views/new_run.py"
 N = 25
 # Settings that are folded away.
 MORE = {

@@ -9,7 +9,7 @@ import pytest
 from streamlit.runtime.context import ContextProxy, StreamlitHeaders
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.server import own_server
+from mauve_app.server import origins
 from mauve_core.store import Run
 
 pytestmark = pytest.mark.integration
@@ -27,8 +27,8 @@ def test_a_page_of_another_port_is_shown_nothing(
     origin: str | None,
     shown: bool,
 ) -> None:
-    monkeypatch.setattr(own_server, "_ours", threading.Event())
-    monkeypatch.setattr(own_server, "begin", lambda: None)
+    monkeypatch.setattr(origins, "_own_server", threading.Event())
+    monkeypatch.setattr(origins, "begin_own_server", lambda: None)
     sent = [("Host", "127.0.0.1:8501"), *([("Origin", origin)] if origin else [])]
     monkeypatch.setattr(ContextProxy, "headers", StreamlitHeaders(sent))
     app = open_page(run=stored_run.id)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components import model_picker
+from mauve_app.components import comparison_settings
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub, text_kind
 from mauve_core.store import Run
@@ -78,14 +78,16 @@ def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], start
     upload(app, "models", ("greedy.jsonl", jsonl()))
     app.selectbox(key="encoder_model_text").set_value(PAPERS_MODEL).run()
     said = captions(app)
-    assert any("the encoder of the papers" in text and model_picker.TO_FETCH in text for text in said)
+    assert any("the encoder of the papers" in text and comparison_settings.TO_FETCH in text for text in said)
     start_button(app).click().run()
     assert not app.exception
     assert not app.error
     assert [task.config.encoder.model for _, task in started] == [PAPERS_MODEL]
 
 
-@pytest.mark.parametrize(("offline", "expected"), [(False, model_picker.TO_FETCH), (True, model_picker.NO_HUB)])
+@pytest.mark.parametrize(
+    ("offline", "expected"), [(False, comparison_settings.TO_FETCH), (True, comparison_settings.NO_HUB)]
+)
 def test_a_typed_hub_id_says_how_it_comes(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, offline: bool, expected: str
 ) -> None:

@@ -14,9 +14,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
-from mauve_app.caching import cache
-from mauve_app.views.probes import text_lab
-from mauve_app.views.probes.paging import PAGE_SIZE
+from mauve_app import cache
+from mauve_app.views import probes_items
+from mauve_app.views.probes_items import PAGE_SIZE
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
@@ -47,7 +47,7 @@ from tests.tiny_models import SENTENCES, make_gpt2
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/probes/probes.py"
+VIEW = "views/probes.py"
 NASTY = "*b* <img> [x](y)"
 
 
@@ -304,7 +304,7 @@ def test_a_text_of_the_run_is_in_its_cluster_and_not_its_own_neighbour(open_page
     assert f"**Cluster: {title}**" in said(app) or f"in cluster {title}," in said(app)
     human, model = (item.value for item in app.dataframe)
     assert "human-7" not in human["id"].tolist()
-    assert len(human) == len(model) == text_lab.NEIGHBOURS
+    assert len(human) == len(model) == probes_items.NEIGHBOURS
     assert set(model["source"]) == {"model"}
     assert human["distance"].is_monotonic_increasing
     place = {text_id: row for row, text_id in enumerate(corpus.ids)}

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
 
-PAGE = "views/published/published.py"
+PAGE = "views/published.py"
 
 
 @pytest.fixture(autouse=True)

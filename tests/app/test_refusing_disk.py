@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
 from mauve_app import uploads
-from mauve_app.components import messages, news
-from mauve_app.server import health, serve
+from mauve_app.components import live_updates, messages
+from mauve_app.server import middleware, serve
 from mauve_core.base import faults
 from mauve_core.base.errors import InputError
 from mauve_core.jobs import queue
@@ -26,7 +26,7 @@ from tests.refusing_disk import BROKEN, READ_ONLY, refusing
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-RUNS, NEW_RUN, COMPARE = "views/runs/runs.py", "views/new_run/new_run.py", "views/compare/compare.py"
+RUNS, NEW_RUN, COMPARE = "views/runs.py", "views/new_run.py", "views/compare.py"
 WORDS = {READ_ONLY: "Read-only file system", BROKEN: "Input/output error"}
 
 
@@ -130,7 +130,10 @@ def test_the_server_starts_and_says_that_it_cannot_clear_away(
         serve._remove_leftovers()
         (line,) = capsys.readouterr().err.splitlines()
         assert WORDS[code] in line
-        assert (WORDS[code] in health.trouble(), news.sign() == "") == (code == BROKEN, code == BROKEN)
+        assert (WORDS[code] in middleware.trouble_opening_files(), live_updates.sign() == "") == (
+            code == BROKEN,
+            code == BROKEN,
+        )
     serve._remove_leftovers()
     assert capsys.readouterr().err == ""
-    assert (health.trouble(), news.sign() == "") == ("", False)
+    assert (middleware.trouble_opening_files(), live_updates.sign() == "") == ("", False)

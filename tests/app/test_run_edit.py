@@ -14,7 +14,7 @@ from tests.handmade import make_comparison, make_corpora
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/runs/runs.py"
+VIEW = "views/runs.py"
 CHANGED = "Changed elsewhere since you opened this form"
 
 

@@ -14,8 +14,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from mauve_app.server import access, middleware, run_export
-from mauve_app.server.run_export import export_url
+from mauve_app.server import access, middleware, run_files
+from mauve_app.server.run_files import export_url
 from mauve_core.base.errors import StorageError
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import hashed
@@ -44,7 +44,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def server(run: Run, scratch: Path) -> Iterator[TestClient]:
     access.sign_in.cache_clear()
     stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
-    with TestClient(Starlette(routes=run_export.routes(), middleware=stack), base_url=HERE) as client:
+    with TestClient(Starlette(routes=run_files._export_routes(), middleware=stack), base_url=HERE) as client:
         yield client
     access.sign_in.cache_clear()
 
@@ -79,14 +79,14 @@ def asked(path: str, *, fail_after: int | None = None) -> list[bytes]:
             pieces.append(message.get("body", b""))
 
     scope = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b"", "root_path": ""}
-    serve = Starlette(routes=run_export.routes())
+    serve = Starlette(routes=run_files._export_routes())
     with ThreadPoolExecutor(1) as apart:  # where no earlier test has left an event loop, as those with a browser do
         apart.submit(lambda: asyncio.run(serve(scope, receive, send))).result()
     return pieces
 
 
 def test_it_is_sent_by_pieces(run: Run, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_export._FromFolder, "chunk_size", 1024)
+    monkeypatch.setattr(run_files._FromFolder, "chunk_size", 1024)
     pieces = asked(export_url(run.id))
     assert sum(map(len, pieces)) > 4096
     assert max(map(len, pieces)) <= 1024
@@ -94,7 +94,7 @@ def test_it_is_sent_by_pieces(run: Run, scratch: Path, monkeypatch: pytest.Monke
 
 
 def test_a_visitor_who_leaves_leaves_nothing_behind(run: Run, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_export._FromFolder, "chunk_size", 1024)
+    monkeypatch.setattr(run_files._FromFolder, "chunk_size", 1024)
     with pytest.raises(OSError, match="gone"):
         asked(export_url(run.id), fail_after=2)
     assert list(scratch.iterdir()) == []

@@ -26,7 +26,7 @@ from tests.handmade import make_comparison, make_corpora, make_features
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/runs/runs.py"
+VIEW = "views/runs.py"
 AWKWARD = "grün & <b>"
 
 

@@ -11,9 +11,21 @@ from hypothesis import strategies as st
 from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.caching.cache import LAST_RUN
-from mauve_app.url.codecs import MAX_CHOSEN, MAX_LASSO_POINTS, MAX_SPEC, MAX_TRIED
-from mauve_app.url.parameters import FACTORS, MAX_RATER, MAX_SECONDS, PARAMETERS, State, changed, parse, to_query
+from mauve_app.cache import LAST_RUN
+from mauve_app.url.parameters import (
+    FACTORS,
+    MAX_CHOSEN,
+    MAX_LASSO_POINTS,
+    MAX_RATER,
+    MAX_SECONDS,
+    MAX_SPEC,
+    MAX_TRIED,
+    PARAMETERS,
+    State,
+    changed,
+    parse,
+    to_query,
+)
 from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.figures.map import COLOURINGS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS

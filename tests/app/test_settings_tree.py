@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mauve_app.components.settings_tree import exact
+from mauve_app.components.comparison_settings import exact
 
 
 def test_digits_survive_a_browser() -> None:

@@ -125,7 +125,7 @@ def test_signing_out_ends_the_connections_of_its_tabs_alone(server: TestClient) 
         for tab in (one, two):
             with pytest.raises(WebSocketDisconnect) as caught:  # without a word from the browser
                 tab.receive_text()
-            assert caught.value.code == connections.CLOSE_CODE
+            assert caught.value.code == connections.POLICY_VIOLATION
         assert answers(elsewhere, "d"), "another sign-in, which goes on"
         assert len(connections.CONNECTIONS) == 1
     assert len(connections.CONNECTIONS) == 0

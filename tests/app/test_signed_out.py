@@ -25,7 +25,7 @@ from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from mauve_app.server import access, middleware, sign_in, signed_out
+from mauve_app.server import access, middleware, sign_in
 from mauve_core.base.files import home
 from mauve_core.serving import sharing
 from tests.serving.test_sharing import write_secrets
@@ -194,7 +194,7 @@ def test_it_stays_ended_when_the_server_starts_again(server: TestClient, monkeyp
     sign_out(server, cookies)
     monkeypatch.setattr(access, "SIGNED_OUT", access.SignedOut())
     assert not is_let_in(server, header(cookies)["cookie"])
-    folder = home() / signed_out.FOLDER
+    folder = home() / access.REVOKED_FOLDER
     assert folder.stat().st_mode & 0o077 == 0
     assert all(path.stat().st_mode & 0o077 == 0 for path in folder.iterdir())
     assert SECRET not in "".join(map(str, folder.iterdir()))
@@ -205,14 +205,14 @@ def test_of_many_those_that_no_cookie_outlives_are_forgotten(
 ) -> None:
     first = signed_in("one")
     sign_out(server, first)
-    folder = home() / signed_out.FOLDER
-    long_ago = time.time() - signed_out.KEPT_S - 60
+    folder = home() / access.REVOKED_FOLDER
+    long_ago = time.time() - access.REVOKED_KEPT_S - 60
     for path in folder.iterdir():
         os.utime(path, (long_ago, long_ago))
     sign_out(server, signed_in("two"))
     monkeypatch.setattr(access, "SIGNED_OUT", access.SignedOut())
     assert not is_let_in(server, header(first)["cookie"]), "a clock that jumps lets nobody in again"
-    monkeypatch.setattr(signed_out, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(access, "MAX_REVOKED", 2)
     sign_out(server, signed_in("three"))
     assert len(list(folder.iterdir())) == 2
 
@@ -220,7 +220,7 @@ def test_of_many_those_that_no_cookie_outlives_are_forgotten(
 def test_a_disk_that_refuses_lets_nobody_in_while_the_server_runs(
     server: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (home() / signed_out.FOLDER).write_text("no folder")
+    (home() / access.REVOKED_FOLDER).write_text("no folder")
     cookies = signed_in()
     sign_out(server, cookies)
     assert not is_let_in(server, header(cookies)["cookie"])

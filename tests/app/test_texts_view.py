@@ -19,7 +19,7 @@ from mauve_core.store import Run
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/texts/texts.py"
+VIEW = "views/texts.py"
 # In some texts of every source of the made-up run.
 WORD = "river"
 
@@ -93,7 +93,7 @@ def test_a_value_of_metadata_narrows_it_down_also_one_that_is_not_offered(
 
 @pytest.mark.parametrize(
     ("view", "pattern", "why"),
-    [(VIEW, "(?P<x>a){9999}{9999}", "repeats too much"), ("views/gap/gap.py", "(", "cannot be used")],
+    [(VIEW, "(?P<x>a){9999}{9999}", "repeats too much"), ("views/gap.py", "(", "cannot be used")],
 )
 def test_an_unusable_expression_is_said_and_nothing_is_lost(
     open_page: OpenPage, view: str, pattern: str, why: str
@@ -126,7 +126,7 @@ def test_clusters_counts_sorts_by_and_lists_only_what_was_found(open_page: OpenP
     ]
     most = int(np.argmax(in_clusters[0] + in_clusters[1]))
     query = {"candidate": "shifted", "find": WORD, "order": "found", "form": "table", "cluster": str(most)}
-    app = opened(open_page, "views/clusters/clusters.py", **query)
+    app = opened(open_page, "views/clusters.py", **query)
     (table,) = (each.value for each in app.dataframe if "found" in each.value.columns)
     assert table["cluster"].iloc[0] == most
     assert table["found"].iloc[0] == f"{in_clusters[0][most]} : {in_clusters[1][most]}"
@@ -150,18 +150,18 @@ def test_clusters_counts_sorts_by_and_lists_only_what_was_found(open_page: OpenP
 def test_gap_scores_the_run_without_what_was_found(open_page: OpenPage, stored_run: Run) -> None:
     found = masks(stored_run)
     query = {"candidate": "shifted", "find": WORD, "below": "what-if", "pick": "found"}
-    app = opened(open_page, "views/gap/gap.py", **query)
+    app = opened(open_page, "views/gap.py", **query)
     assert f"**Chosen: {found['shifted'].sum()} of {found['shifted'].size} texts of shifted**" in says(app)
     assert any("Then" in each.value.columns for each in app.table)
-    empty = opened(open_page, "views/gap/gap.py", **{**query, "find": ""})
+    empty = opened(open_page, "views/gap.py", **{**query, "find": ""})
     assert "Find texts first" in says(empty)
 
 
 def test_map_raises_what_was_found_and_lists_it(open_page: OpenPage, stored_run: Run) -> None:
     found = masks(stored_run)
-    app = opened(open_page, "views/map/map.py", find=WORD, candidate="shifted")
+    app = opened(open_page, "views/map.py", find=WORD, candidate="shifted")
     both = int(found[HUMAN].sum() + found["shifted"].sum())
     assert f"{both:,} texts found" in [each.value for each in app.header]
     everywhere = "-2,-2;2,-2;2,2;-2,2"
-    app = opened(open_page, "views/map/map.py", find=WORD, candidate="shifted", lasso=everywhere)
+    app = opened(open_page, "views/map.py", find=WORD, candidate="shifted", lasso=everywhere)
     assert f"{both:,} of {both:,} texts in the area" in [each.value for each in app.header]

@@ -10,8 +10,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from mauve_app.server import access, middleware, thumbnails
-from mauve_app.server.thumbnails import picture_url
+from mauve_app.server import access, middleware, run_files
+from mauve_app.server.run_files import picture_url
 from mauve_core import compare, read_corpus
 from mauve_core.corpus import Corpus
 from mauve_core.images.properties import PROPERTIES
@@ -41,7 +41,7 @@ def run(own_home: Path, tmp_path: Path) -> Run:
 def server(run: Run) -> Iterator[TestClient]:
     access.sign_in.cache_clear()
     stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
-    with TestClient(Starlette(routes=thumbnails.routes(), middleware=stack), base_url=HERE) as client:
+    with TestClient(Starlette(routes=run_files.routes(), middleware=stack), base_url=HERE) as client:
         yield client
     access.sign_in.cache_clear()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app import tour
+from mauve_app.components import tour
 from mauve_app.url.parameters import parse, to_query
 from mauve_core.base.config import HUMAN
 from mauve_core.serving import sharing

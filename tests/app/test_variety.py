@@ -17,7 +17,7 @@ from tests.planted_modes import store_modes
 pytestmark = pytest.mark.integration
 
 OpenPage = Callable[..., AppTest]
-VIEW = "views/decoders/decoders.py"
+VIEW = "views/decoders.py"
 
 
 @pytest.fixture

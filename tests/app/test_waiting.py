@@ -8,8 +8,8 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app import waiting
-from mauve_app.waiting import UNCLAIMED, Waiting
+from mauve_app import uploads
+from mauve_app.uploads import UNCLAIMED, BackgroundWork
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress
 
@@ -19,7 +19,7 @@ DEADLINE_S = 20.0
 
 
 def test_a_result_is_taken_once_and_an_error_raised() -> None:
-    works, seen = Waiting[int](), list[str]()
+    works, seen = BackgroundWork[int](), list[str]()
 
     def work(progress: Progress) -> int:
         seen.append("begun")
@@ -36,7 +36,7 @@ def test_a_result_is_taken_once_and_an_error_raised() -> None:
 
 
 def test_a_script_that_is_run_again_finds_the_work_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    works, go_on, begun = Waiting[str](), threading.Event(), list[int]()
+    works, go_on, begun = BackgroundWork[str](), threading.Event(), list[int]()
 
     def work(progress: Progress) -> str:
         begun.append(1)
@@ -47,7 +47,7 @@ def test_a_script_that_is_run_again_finds_the_work_of_the_one_before(monkeypatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(waiting, "_show", interrupted)
+        patch.setattr(uploads, "_show_progress", interrupted)
         with pytest.raises(KeyboardInterrupt):
             works.result("a", work)
     go_on.set()
@@ -56,7 +56,7 @@ def test_a_script_that_is_run_again_finds_the_work_of_the_one_before(monkeypatch
 
 
 def test_results_that_nobody_takes_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    works = Waiting[int]()
+    works = BackgroundWork[int]()
     for number in range(UNCLAIMED + 5):
         found = works._begun(number, lambda progress: 1)
         assert found.result.result(DEADLINE_S) == 1
@@ -68,8 +68,6 @@ def test_progress_is_drawn_until_the_end() -> None:
         import time
 
         import streamlit as st
-
-        from mauve_app.waiting import Waiting
 
         def work(progress: object) -> str:
             progress("Reading images", 3, 12)

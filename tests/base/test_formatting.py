@@ -238,8 +238,8 @@ def test_decimals_never_grow_with_a_further_spread(value: float, sds: list[float
 HAND_MADE = re.compile(r"\.[0-9{].*[fge%]$|^[+z]")
 
 LEFT_ALONE = {
-    "app/mauve_app/url/codecs.py": "the URL",
-    "app/mauve_app/views/decoders/decoder_picker.py": "settings as they are typed",
+    "app/mauve_app/url/parameters.py": "the URL",
+    "app/mauve_app/views/decoders_study.py": "settings as they are typed",
     "mauve_core/figures/map_layers.py": "a path in SVG",
     "mauve_core/figures/sampling.py": "ticks of round numbers",
     "mauve_core/figures/still.py": "coordinates in SVG",

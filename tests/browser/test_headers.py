@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mauve_app.server.preloads import WANTED, header_of
+from mauve_app.server.middleware import WANTED, preload_header_of
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -74,13 +74,13 @@ def test_a_page_names_the_scripts_of_its_charts_and_nothing_else_does(live_app: 
 
 
 def test_another_streamlit_without_these_scripts_has_no_preloads(tmp_path: Path) -> None:
-    assert header_of(tmp_path, charts=True) == ""
+    assert preload_header_of(tmp_path, charts=True) == ""
     scripts = tmp_path / "static/js"
     scripts.mkdir(parents=True)
     (scripts / "PlotlyChartNew.abc.js").touch()
-    assert header_of(tmp_path, charts=True) == ""
+    assert preload_header_of(tmp_path, charts=True) == ""
     (scripts / "PlotlyChart.abc.js").touch()
-    assert header_of(tmp_path, charts=True) == "</static/js/PlotlyChart.abc.js>; rel=modulepreload"
+    assert preload_header_of(tmp_path, charts=True) == "</static/js/PlotlyChart.abc.js>; rel=modulepreload"
 
 
 def test_foreign_names_and_closed_paths_are_turned_away(live_app: str) -> None:

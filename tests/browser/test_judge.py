@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mauve_app.views.judge.answer_panel import KEYS
+from mauve_app.views.judge_rating import KEYS
 from mauve_core.base.formatting import interval
 from mauve_core.judgments import OPTIONS, QUESTIONS, Pair, PairPlan, RatingStore, pair_plan, rank
 from mauve_core.store import Run

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mauve_app.components.more_settings import MAP
+from mauve_app.components.comparison_settings import MAP
 from mauve_core.store import RunStore
 from tests.browser import charts, results
 from tests.synthetic import make_comparison_inputs

@@ -12,7 +12,7 @@ from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.server import own_server
+from mauve_app.server import origins
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.files import HOME_VARIABLE
 from tests.app.conftest import FOLDED
@@ -36,7 +36,7 @@ def views(folder: Path) -> Path:
 def by_page(home: Path) -> None:
     """Pages with the run open, one after another in one session: none has a fault."""
     manifest_scanner.scan_component_manifests = _scan
-    own_server.begin()
+    origins.begin_own_server()
     config.set_option("client.showErrorDetails", "full")
     os.environ[HOME_VARIABLE] = str(home)
     app, ours, messages = (

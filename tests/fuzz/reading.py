@@ -15,11 +15,11 @@ import numpy as np
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from mauve_app.components import job_progress, news
+from mauve_app.components import live_updates
 from mauve_app.selection import MAX_CORNERS, clicked_value, polygon_of_event, rows_of_event
-from mauve_app.server import access, middleware, run_export, sign_in
+from mauve_app.server import access, middleware, run_files, sign_in
 from mauve_app.url.parameters import parse, to_query
-from mauve_app.views.judge.answer_panel import read_message
+from mauve_app.views.judge_rating import read_message
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
@@ -181,7 +181,7 @@ def requests(path: Path) -> None:
     if sent["password"]:
         os.environ[sharing.PASSWORD_HASH] = sent["password"]
     access.sign_in.cache_clear()  # read once a process, and another test may have done so
-    parts = (sign_in, run_export, news, job_progress)
+    parts = (sign_in, run_files, live_updates, live_updates)
     server = Starlette(
         routes=[route for part in parts for route in part.routes()],
         middleware=[Middleware(middleware.Headers), Middleware(middleware.Gate)],

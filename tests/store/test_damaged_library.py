@@ -158,7 +158,7 @@ def test_the_library_page_shows_both(store: RunStore) -> None:
     app = (
         AppTest.from_file(ROOT / "app" / "mauve_app" / "main.py", default_timeout=60)
         .run()
-        .switch_page("views/runs/runs.py")
+        .switch_page("views/runs.py")
         .run()
     )
     assert not app.exception

@@ -79,7 +79,7 @@ def test_commands_and_pages_show_them(
     assert len(capsys.readouterr().out.splitlines()) > RUNS
     assert main(["jobs"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > JOBS
-    for page in ("views/runs/runs.py", "views/compare/compare.py"):
+    for page in ("views/runs.py", "views/compare.py"):
         app = AppTest.from_file(str(ROOT / "app" / "mauve_app" / "main.py"), default_timeout=120)
         app.switch_page(page)
         app.query_params["run"] = "synthetic-500"

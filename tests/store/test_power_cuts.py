@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_app.server.signed_out import SignedOut
+from mauve_app.server.access import SignedOut
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.encoders.feature_store import FeatureStore, Part
 from mauve_core.jobs import memory, queue, worker

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_app.components.job_progress import progress_data
+from mauve_app.components.live_updates import progress_data
 from mauve_core import compare, corpus_from_texts
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, printable, with_plain_spaces, with_spread

@@ -1,23 +1,32 @@
-"""What the cluster pages show: a candidate under one partition and seed, its score, and the controls of both."""
+"""What the cluster pages show: a candidate under one partition and seed, its score, the controls of both, and the
+answer.
+
+The answer is the sentence with which such a page opens: where the candidate adds most, and where it misses most. Where
+the gap is no larger than between human texts, shares of it would explain nothing, and the page says that instead.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from mauve_app.caching import cache
-from mauve_app.components import score_controls
-from mauve_app.components.markup import escaped
-from mauve_app.components.saying import said
+from mauve_app import cache
+from mauve_app.components import scores
+from mauve_app.components.markup import escaped, swatch
+from mauve_app.components.page_chrome import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import State
 from mauve_core.analysis.cluster_names import labelled
+from mauve_core.analysis.cluster_table import ADDS, MISSES, has_costs
+from mauve_core.analysis.gap_table import ledger_rows
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.figures.theme import candidate_colour, short_name
+from mauve_core.base.formatting import percent_with_interval
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour, short_name
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.store import Run
@@ -87,7 +96,7 @@ def controls(focus: Focus, state: State, usual: int | None = None) -> None:
     """
     pickers(focus, usual)
     with row():
-        score_controls.sensitivity(state, focus.run.comparison, focus.candidate, focus.partition.seed)
+        scores.sensitivity(state, focus.run.comparison, focus.candidate, focus.partition.seed)
 
 
 def pickers(focus: Focus, usual: int | None = None) -> None:
@@ -133,10 +142,46 @@ def score_line(focus: Focus, state: State) -> None:
     comparison, kind, name = focus.run.comparison, focus.partition.kind, focus.candidate
     shown = cache.rescored(focus.run.id, kind, state.scale, state.smoothing)
     parts = [f"**{escaped(short_name(name))}**: {score_in_words(shown, name, kind)}"]
-    differing = score_controls.settings_in_words(state, comparison)
+    differing = scores.settings_in_words(state, comparison)
     if differing:
         parts[0] += f" {differing}"
     parts.append(f"these clusters: {seed_in_words(shown, name, kind, focus.partition.seed)}")
     if differing:
         parts.append(f"on the leaderboard, at the run's own settings: {score_in_words(comparison, name)}")
     st.markdown("; ".join(parts) + ".")
+
+
+def show_answer(here: Focus, table: pd.DataFrame) -> None:
+    """The costliest cluster in either direction; that there is nothing to explain, if the test says so.
+
+    ``table`` is the partition's, from ``cache.costed_table``.
+    """
+    if has_costs(table):
+        st.markdown(answer_sentence(here.candidate, here.colour, here.names, table))
+    else:
+        show_no_gap(here)
+
+
+def answer_sentence(candidate: str, colour: str, names: tuple[str, ...], table: pd.DataFrame) -> str:
+    """The costliest cluster that the candidate adds to and that it misses, with their shares of the gap, in Markdown.
+
+    A direction without clusters is left out. ``colour`` is the candidate's.
+    """
+    parts: list[str] = []
+    for direction, shown in ((ADDS, colour), (MISSES, HUMAN_COLOUR)):
+        rows = ledger_rows(table, direction, 1)
+        if rows.empty:
+            continue
+        first = rows.iloc[0]
+        share = percent_with_interval(first["share"], first["low"], first["high"])
+        of = "" if parts else " of the gap"
+        parts.append(f"{swatch(shown)} {direction} most in *{escaped(names[int(first['cluster'])])}*: {share}{of}")
+    return f"**{escaped(short_name(candidate))}** {'; it '.join(parts)}." if parts else ""
+
+
+def show_no_gap(here: Focus) -> None:
+    """The result of the test, in words."""
+    run_id, kind, candidate, _ = here.key
+    st.info(
+        here.run.comparison.words.said(cache.gap_test(run_id, kind, candidate).in_words()), icon=":material/balance:"
+    )

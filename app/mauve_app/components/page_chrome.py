@@ -1,4 +1,6 @@
-"""Common parts of every page: title with the question it answers, styles, and browser-side behavior."""
+"""Common parts of every page: title with the question it answers, styles, browser-side behavior, folded parts (made
+only when they are open), and what the items of the page's run are called: texts, images or molecules.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,15 @@ from typing import NoReturn
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
+from mauve_app import cache
 from mauve_app.browser import FOLDER, component
 from mauve_app.server import access
-from mauve_core.corpus.kinds import kind_of
+from mauve_app.url import session
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.words import Words
+from mauve_core.corpus.kinds import TEXT, Kind, kind_of
 from mauve_core.store import Run
 
 _KEY, _WEBGL = "face", "face_webgl"
@@ -98,3 +105,38 @@ def nothing_yet(what: str, why: str, how: str) -> None:
         st.markdown(why)
         if access.may_change():
             st.markdown(f":material/arrow_forward: {how}")
+
+
+def expander(title: str, key: str, icon: str, *, asked: bool) -> ExpanderContainer:
+    """A folded part: look at its ``open`` before drawing in it. At first it is open if a link asks for what it has."""
+    return st.expander(title, icon=f":material/{icon}:", key=key, expanded=asked, on_change="rerun")
+
+
+# Session key: the kind of the items of the page's run, by name, and who wrote those of the human side.
+_OF_RUN = "kind_and_source"
+
+
+def begin_words() -> Kind:
+    """Call once per run of ``main.py``, before anything is said; returns the kind of the items of the page's run."""
+    run_id = cache.opened_run_id(session.open_run())
+    try:
+        human = None if run_id is None else cache.load_run(run_id).comparison.human
+    except MauveLensError:  # the page itself reports the error
+        human = None
+    st.session_state[_OF_RUN] = (TEXT, "") if human is None else (human.kind, human.source)
+    return kind()
+
+
+def kind() -> Kind:
+    """The kind of the items of the page's run, that of texts without one."""
+    return kind_of(st.session_state.get(_OF_RUN, (TEXT, ""))[0])
+
+
+def words() -> Words:
+    """What the items of the page's run are called, human texts without one."""
+    return kind().words.against(st.session_state.get(_OF_RUN, (TEXT, ""))[1])
+
+
+def said(sentence: str) -> str:
+    """Say of the page's items what a sentence says of texts; names from files are filled in afterwards."""
+    return words().said(sentence)

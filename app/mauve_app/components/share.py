@@ -6,10 +6,10 @@ from functools import partial
 
 import streamlit as st
 
+from mauve_app import cache
 from mauve_app.browser import component
-from mauve_app.caching import cache
-from mauve_app.components import charts, tour_panel
-from mauve_app.components.saying import said
+from mauve_app.components import charts, tour
+from mauve_app.components.page_chrome import said
 from mauve_app.server import origins
 from mauve_app.server.access import Visitor
 from mauve_app.url import session
@@ -61,7 +61,7 @@ def show(page: str, visitor: Visitor | None) -> None:
         run = _run_if_any()
         if run is not None:
             _files(run, page, session.current())
-            tour_panel.present(run.id)
+            tour.present(run.id)
 
 
 def _files(run: Run, page: str, state: State) -> None:

@@ -1,4 +1,4 @@
-"""The sidebar of every page: which run is open, and facts about it."""
+"""The sidebar of every page: which run is open, facts about it, jobs, and sign-out for visitors who signed in."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from contextlib import suppress
 
 import streamlit as st
 
-from mauve_app.caching import cache
-from mauve_app.components import job_panel, job_progress, news, page_chrome
+from mauve_app import cache
+from mauve_app.browser import component
+from mauve_app.components import jobs, live_updates, page_chrome
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.server import access
+from mauve_app.server.access import Visitor
 from mauve_app.url import bound, session
 from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.over_shards import is_sample, sizes_over_all, stored_over_shards
@@ -20,7 +22,7 @@ from mauve_core.scoring.encoder_use import length_in_words
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
-NEW_RUN_PAGE = "views/new_run/new_run.py"
+NEW_RUN_PAGE = "views/new_run.py"
 _MOST_JOBS = 3
 # Characters of the run's notes that are shown.
 _NOTES_LENGTH = 160
@@ -66,18 +68,20 @@ def show_jobs() -> None:
     if not access.may_change():
         return
     try:
-        active = [job for job in queue.list() if job.active and not job_progress.is_on_page(job.id)]
-        ready = [job for job in news.ready(session.current().run) if not job_progress.is_on_page(job.id)]
+        active = [job for job in queue.list() if job.active and not live_updates.is_on_page(job.id)]
+        ready = [
+            job for job in live_updates.jobs_with_new_runs(session.current().run) if not live_updates.is_on_page(job.id)
+        ]
     except MauveLensError:  # the page itself reports the error
         return
     for job in active[:_MOST_JOBS]:
         with st.container(key=f"sidebar_job_{job.id}", gap="xsmall"), suppress(MauveLensError):  # removed elsewhere
             st.caption(f"**{escaped(job.name)}**")
-            job_progress.show(job, key="sidebar_progress", log=False)
+            live_updates.show_progress(job, key="sidebar_progress", log=False)
     for job in ready[:_MOST_JOBS]:
         with st.container(key=f"sidebar_ready_{job.id}", gap="xsmall"):
             st.caption(f"**{escaped(job.name)}** is ready")
-            job_panel.open_results(job)
+            jobs.open_results(job)
     if len(active) > _MOST_JOBS:
         st.caption(f"{len(active) - _MOST_JOBS:,} more at work or waiting")
 
@@ -162,3 +166,13 @@ def _encoder(comparison: Comparison) -> str:
         return "features given" if origin is None else f"features of **{escaped(origin)}**"
     length = f", {length_in_words(encoder, comparison.human)}" if comparison.has_words else ""
     return f"encoder **{escaped(encoder.model)}**{length}"
+
+
+_sign_out = component("mauve_lens_visit", "sign_out", '<div class="visit"></div>')
+
+
+def show_visitor(visitor: Visitor | None) -> None:
+    """The visitor's name and the button; nothing where no sign-in is needed."""
+    if visitor is not None:
+        st.caption(escaped(visitor.name))
+        _sign_out(key="visit")

@@ -8,11 +8,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from mauve_app.components import charts, generations_note, job_button, page_chrome, settings_tree
-from mauve_app.components.job_button import JobSlot
+from mauve_app.components import charts, comparison_settings, jobs, page_chrome, scores
+from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.saying import said
+from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import ChartOrTable, State
@@ -121,11 +121,11 @@ def show(run: Run, state: State) -> None:
             "over a range can be trusted more than one at a single setting.",
             f"Press *Compute* below, or run `mauve-lens sweep {run.id} --over {state.sweep_axis}`.",
         )
-        with job_button.box(_slot(run, state.sweep_axis), None):
+        with jobs.box(_slot(run, state.sweep_axis), None):
             _form(run, state.sweep_axis, None)
     else:
         title = "Compute again" if state.sweep_axis == "decoder" else "Compute again with other values"
-        with job_button.box(_slot(run, state.sweep_axis), title):
+        with jobs.box(_slot(run, state.sweep_axis), title):
             _form(run, state.sweep_axis, sweep)
 
 
@@ -246,13 +246,13 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
 
 def _notes_and_settings(run: Run, sweep: Sweep | EstimatorSweep) -> None:
     order = [candidate.name for candidate in run.comparison.candidates]
-    generations_note.show(run, *(name for name in sweep.candidates if name in order))
+    scores.note_generations(run, *(name for name in sweep.candidates if name in order))
     if sweep.notes:
         st.caption("  \n".join(f":material/info: {escaped(note)}" for note in sweep.notes))
     part = st.expander("Settings of this sweep", icon=":material/tune:", key="sweep_settings", on_change="rerun")
     if part.open:
         with part:
-            settings_tree.show(sweep.settings)
+            comparison_settings.show_tree(sweep.settings)
 
 
 def _table(sweep: Sweep, score: str) -> None:
@@ -332,7 +332,7 @@ def _form(run: Run, axis: Axis, sweep: Sweep | EstimatorSweep | None) -> None:
         is_stored = axis == "length" and sweep is not None and set(described.values or ()) <= set(sweep.values)
         return None if is_stored else described.amount(run)  # their cut texts have been encoded
 
-    job_button.show(_slot(run, axis), "Compute", task, amount=amount, boxed=sweep is not None)
+    jobs.button(_slot(run, axis), "Compute", task, amount=amount, boxed=sweep is not None)
 
 
 def _slot(run: Run, axis: Axis) -> JobSlot:

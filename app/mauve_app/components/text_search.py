@@ -1,26 +1,34 @@
-"""The search for texts, which goes along from page to page: its fields, what it found, and the line that says so."""
+"""The search for texts, which goes along from page to page: its fields, what it found, and the line that says so.
+
+What was found is a list, a page at a time; the open text stands whole beside another source's text of the same prompt.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from mauve_app.caching import texts
+from mauve_app import cache
+from mauve_app.components import focus, texts
 from mauve_app.components.focus import Focus
-from mauve_app.components.markup import escaped
-from mauve_app.components.saying import said
-from mauve_app.url import bound
-from mauve_app.url.parameters import MAX_SEARCH, SEARCH, State
+from mauve_app.components.markup import escaped, swatch
+from mauve_app.components.page_chrome import said
+from mauve_app.components.texts import about_text
+from mauve_app.server.run_files import picture_url
+from mauve_app.url import bound, session
+from mauve_app.url.parameters import MAX_SEARCH, SEARCH, State, changed, to_query
 from mauve_core.analysis.selection import value_counts
-from mauve_core.analysis.text_search import Shown, SourceShare, TextSearch, shares_found, spans
+from mauve_core.analysis.text_marks import found_text
+from mauve_core.analysis.text_search import Shown, SourceShare, TextSearch, excerpt, shares_found, spans
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.figures.theme import short_name
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour, short_name
 from mauve_core.store import Run
 
 # By source, in the order of the map: which of its texts are found.
@@ -61,7 +69,7 @@ def _shown(run: Run, state: State) -> Shown | None:
         return None
     candidate, reference = findings_of(run, state)
     try:
-        found = texts.findings(run.id, candidate, reference)
+        found = cache.text_findings(run.id, candidate, reference)
     except InputError:  # too few texts, which the page of findings says
         return None
     conditions = {each.key: each.condition for each in found}
@@ -84,13 +92,13 @@ def found(run: Run, search: TextSearch) -> Found | None:
     if not search.asks:
         return None
     try:
-        return texts.found(run.id, search)
+        return cache.texts_found(run.id, search)
     except InputError as error:
         st.error(escaped(str(error)), icon=":material/search_off:")
         return None
 
 
-def folded(run: Run, state: State) -> None:
+def search_button(run: Run, state: State) -> None:
     """The fields behind a button, for a page that shows something else first."""
     search = of(run, state)
     with (
@@ -161,7 +169,7 @@ def line(here: Focus, search: TextSearch, masks: Found | None) -> None:
         says = " and ".join(parts) or words.said("no text of these two sides")
         st.markdown(f":material/search: **{escaped(search.in_words())}**: {says}.", width="stretch")
         reads = "Read them" if here.run.comparison.has_words else "See them"
-        st.page_link("views/texts/texts.py", label=reads, icon=":material/article:")
+        st.page_link("views/texts.py", label=reads, icon=":material/article:")
         clear_button("find_clear")
 
 
@@ -207,3 +215,133 @@ def _values(run: Run, field: str) -> list[str]:
         for value, count in (value_counts(metadata[field]) if field in metadata.columns else {}).items():
             counts[value] = counts.get(value, 0) + count
     return sorted(counts, key=lambda value: -counts[value])
+
+
+PAGE_SIZE = 8
+# Letters before and after what was found, in the list.
+BEFORE, AFTER = 24, 120
+
+
+@st.fragment
+def show_list(run: Run, search: TextSearch, places: np.ndarray) -> None:
+    """The texts at those places of the run, and the open one; turning a page or choosing a text reruns nothing else."""
+    state = session.current()
+    wanted = np.flatnonzero(places == state.read_text) if state.read_text is not None else places[:0]
+    opened = int(places[wanted[0]]) if wanted.size else int(places[0])
+    page, pages = int(wanted[0]) // PAGE_SIZE + 1 if wanted.size else 1, -(-places.size // PAGE_SIZE)
+    listed = places[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    bound.table(
+        "read_text",
+        listing(run, search, listed),
+        listed.tolist(),
+        key=f"texts_list_{page}_{places.size}",
+        usual=opened,
+        column_config={
+            "picture": st.column_config.ImageColumn(width=70),
+            "source": st.column_config.TextColumn(width=130),
+            "id": st.column_config.TextColumn(width=90),
+            "text": st.column_config.TextColumn("text" if run.comparison.has_words else "words", width="large"),
+        },
+    )
+    if pages > 1:  # turning opens the page's first text
+        turned = bound.bind(
+            "read_text",
+            page,
+            key="texts_turn",
+            keyword="default",
+            changes=lambda turn: {"read_text": int(places[(turn - 1) * PAGE_SIZE])},
+        )
+        st.pagination(pages, max_visible_pages=5, **turned)
+    show_text(run, search, opened)
+
+
+def listing(run: Run, search: TextSearch, places: np.ndarray) -> pd.DataFrame:
+    """Source, id and, of the texts at ``places``, what stands around the first place found, else the beginning."""
+    stack, rows = cache.stack(run.id), []
+    for place in places.tolist():
+        name = stack.names[stack.source[place]]
+        corpus, row = run.corpora[name], int(stack.position[place])
+        text = corpus.texts[row]
+        rows.append(
+            (
+                run.comparison.words.source(short_name(name)),
+                corpus.ids[row],
+                excerpt(text, found_spans(text, search), BEFORE, AFTER),
+            )
+        )
+    table = pd.DataFrame(rows, columns=["source", "id", "text"])
+    if run.corpora[HUMAN].media is not None:
+        owners = [(stack.names[stack.source[place]], int(stack.position[place])) for place in places.tolist()]
+        table.insert(0, "picture", [picture_url(run, name, row) for name, row in owners])
+    return table
+
+
+_HEIGHT = 360
+
+
+def show_text(run: Run, search: TextSearch, place: int) -> None:
+    """The text at that place of the run, and its partner if another source has the prompt."""
+    stack = cache.stack(run.id)
+    name, row = stack.names[stack.source[place]], int(stack.position[place])
+    others = partners(run, name, row)
+    prompts = run.corpora[name].prompts
+    if prompts is not None and prompts[row]:
+        st.caption("Prompt")
+        st.text(prompts[row])
+    left, right = st.columns(2, gap="medium", vertical_alignment="bottom") if others else (st.container(), None)
+    with left:
+        st.markdown(f"{swatch(_colour(run, name))} **{escaped(run.comparison.words.source(name))}**")
+        _text(run, search, name, row)
+    if right is None:
+        return
+    state = session.current()
+    usual = next(each for each in (state.reference, HUMAN, state.candidate, *others) if each in others)
+    with right:
+        beside = bound.selectbox(
+            "beside",
+            said("Same prompt, by"),
+            list(others),
+            usual,
+            omit_default=False,
+            format_func=run.comparison.words.source,
+            label_visibility="collapsed",
+        )
+        _text(run, search, beside, others[beside])
+
+
+def _colour(run: Run, name: str) -> str:
+    if name == HUMAN:
+        return HUMAN_COLOUR
+    return candidate_colour([candidate.name for candidate in run.comparison.candidates], name)
+
+
+def partners(run: Run, name: str, row: int) -> dict[str, int]:
+    """The first text of the same prompt of every other source that has one, by row."""
+    codes = cache.prompt_numbers(run.id)
+    if codes is None:
+        return {}
+    rows = {other: np.flatnonzero(own == codes[name][row]) for other, own in codes.items() if other != name}
+    return {other: int(same[0]) for other, same in rows.items() if same.size}
+
+
+def _text(run: Run, search: TextSearch, name: str, row: int) -> None:
+    corpus = run.corpora[name]
+    text = corpus.texts[row]
+    with st.container(border=True, gap="xsmall", height=_HEIGHT if run.comparison.has_words else "content"):
+        st.text(about_text(corpus, row))
+        texts.picture(run, name, row)
+        st.html(found_text(text, found_spans(text, search)))
+    _cluster_link(run, name, row)
+
+
+def _cluster_link(run: Run, name: str, row: int) -> None:
+    """The text's cluster, in the clusters of its own source, or of the candidate in focus for a human text."""
+    state = session.current()
+    here = focus.of(run, state if name == HUMAN else changed(state, candidate=name))
+    cluster = int(here.partition.labels[name][row])
+    st.page_link(
+        "views/clusters.py",
+        label=f"In cluster: {escaped(here.names[cluster])}",
+        icon=":material/bar_chart:",
+        query_params=to_query(changed(state, candidate=here.candidate, cluster=cluster)),
+    )

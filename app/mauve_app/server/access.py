@@ -2,7 +2,7 @@
 
 Callbacks that change stored data or start jobs call :func:`require_change` first; hiding a button protects nothing.
 ``mauve_app.server.middleware`` blocks strangers; :func:`require_visitor` rechecks on reruns, as open pages outlive
-sign-ins.
+sign-ins. Sign-ins by a provider that were revoked are listed: a copied cookie's signature stays valid for a month.
 """
 
 from __future__ import annotations
@@ -13,16 +13,72 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import streamlit as st
 
-from mauve_app.server.signed_out import SignedOut
 from mauve_core.base.errors import InputError, RefusedError
+from mauve_core.base.files import PRIVATE_FILE, home, make_folder, storage_errors, sync_folder
 from mauve_core.serving import sharing
 from mauve_core.serving.sharing import SignIn
+
+# In the home folder: an empty file per revoked part of a sign-in, so that revocation survives a restart.
+REVOKED_FOLDER = "signed-out"
+
+# Seconds: twice the maximum lifetime of Streamlit's cookie. The clock may jump, so age alone forgets nothing.
+REVOKED_KEPT_S = 62 * 24 * 3600
+
+MAX_REVOKED = 10_000
+
+
+class SignedOut:
+    """Digests of revoked sign-ins; if the disk fails, they are kept until the server stops."""
+
+    def __init__(self) -> None:
+        self._keys: dict[bytes, None] = {}
+        self._lock = threading.Lock()
+
+    def add(self, keys: Iterable[bytes]) -> None:
+        """Revoke these keys in every server of this home folder.
+
+        Raises
+        ------
+        StorageError
+            They could not be stored, so they are revoked only while this server runs.
+        """
+        added = tuple(keys)
+        with self._lock:
+            remembered = list(self._keys)[-MAX_REVOKED:]
+            self._keys = dict.fromkeys([*remembered, *added])
+        folder = home() / REVOKED_FOLDER
+        with storage_errors(folder):
+            make_folder(folder)
+            for key in added:
+                (folder / key.hex()).touch(PRIVATE_FILE)
+            sync_folder(folder)
+            _forget_old(folder)
+
+    def holds(self, keys: Iterable[bytes]) -> bool:
+        """Whether any of these keys was revoked."""
+        requested = tuple(keys)
+        return any(key in self._keys for key in requested) or (
+            bool(requested) and any(map(os.path.exists, _paths(home() / REVOKED_FOLDER, requested)))
+        )
+
+
+def _paths(folder: Path, keys: Iterable[bytes]) -> Iterable[str]:
+    return (str(folder / key.hex()) for key in keys)
+
+
+def _forget_old(folder: Path) -> None:
+    before, paths = time.time() - REVOKED_KEPT_S, list(folder.iterdir())
+    for path in paths if len(paths) > MAX_REVOKED else ():
+        if path.stat().st_mtime < before:
+            path.unlink(missing_ok=True)
+
 
 SESSION_COOKIE = "mauve_lens_session"
 # Seconds that a sign-in by password lasts.

@@ -1,6 +1,11 @@
-"""Checks of every request (host name, requesting page, sign-in, read-only limits) and security headers.
+"""Checks of every request (host name, requesting page, sign-in, read-only limits, health) and headers of responses.
 
-The content security policy lets pages load from this server only, so that no interpreted text can reach out.
+The content security policy lets pages load from this server only, so that no interpreted text can reach out. A health
+check says whether the server can work, beyond being up: proxies and browsers ask ``/_stcore/health``.
+
+Scripts of Streamlit that a page asks for only when it draws a chart are named in the page's own response. The browser
+then fetches and compiles them while it runs Streamlit's first script, not after it. A page that opens without a chart
+is not kept waiting for Plotly: the browser fetches that when it has nothing else to do.
 """
 
 from __future__ import annotations
@@ -12,6 +17,8 @@ import logging
 import os
 import re
 import socket
+import threading
+from contextlib import ExitStack
 from functools import lru_cache, partial
 from pathlib import Path
 from urllib.parse import quote
@@ -22,13 +29,66 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mauve_app.components import job_progress, news
-from mauve_app.server import access, connections, frames, health, origins, run_export, sign_in, thumbnails
-from mauve_app.server.preloads import opens_with_charts, preload_header
+from mauve_app.components import live_updates
+from mauve_app.server import access, connections, origins, run_files, sign_in
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import home
 from mauve_core.serving import sharing
 
+HEALTH = "/_stcore/health"
+
+# Additional files that it must be able to open: a page reads the run index and a run's parts at a time.
+DESCRIPTORS_NEEDED = 16
+
+# Keeps simultaneous checks from using up the descriptors that they check for.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+def trouble_opening_files() -> str:
+    """What keeps the server from opening files in its home folder; empty if nothing does."""
+    try:
+        with _ONE_AT_A_TIME, ExitStack() as opened:
+            folder = home()
+            for _ in range(DESCRIPTORS_NEEDED):
+                opened.callback(os.close, os.open(folder, os.O_RDONLY))
+    except (OSError, StorageError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        return f"The server cannot open its files: {getattr(cause, 'strerror', None) or 'the home folder is missing'}"
+    return ""
+
+
+DRAWING = "PlotlyChart"
+# Names of the scripts, before the digest of their contents.
+WANTED = (DRAWING, "arrowFormatUtils", "BidiComponent", "Selectbox")
+
+# Pages that open without a chart.
+WITHOUT_CHARTS = ("texts", "judge", "runs", "new_run")
+
+
+@lru_cache(maxsize=2)
+def preload_header(charts: bool) -> str:
+    """The ``Link`` header of a page with or without charts; empty if this Streamlit has no script of these names."""
+    import streamlit
+
+    return preload_header_of(Path(streamlit.__file__).parent / "static", charts=charts)
+
+
+def opens_with_charts(path: str) -> bool:
+    return path.strip("/") not in WITHOUT_CHARTS
+
+
+def preload_header_of(static: Path, *, charts: bool) -> str:
+    """The header for the scripts in a folder that is served as ``/static/``'s parent."""
+    links = []
+    for name in WANTED:
+        relation = "modulepreload" if charts or name != DRAWING else "prefetch"
+        for path in sorted(static.glob(f"static/js/{name}.*.js")):
+            links.append(f"</{path.relative_to(static).as_posix()}>; rel={relation}")
+    return ", ".join(links)
+
+
 # Paths open to strangers.
-OPEN = (health.HEALTH, sign_in.SIGN_IN, sign_in.SIGN_OUT)
+OPEN = (HEALTH, sign_in.SIGN_IN, sign_in.SIGN_OUT)
 
 # Paths also open to strangers if OpenID Connect is set up.
 OPEN_TO_PROVIDER = (sign_in.PROVIDER, "/auth/login", sign_in.PROVIDER_SIGN_OUT, "/oauth2callback")
@@ -39,10 +99,10 @@ NO_PAGES = (
     "/media/",
     "/component/",
     "/static/",
-    run_export.EXPORT,
-    thumbnails.THUMBNAILS,
-    news.NEWS,
-    job_progress.PROGRESS,
+    run_files.EXPORT,
+    run_files.THUMBNAILS,
+    live_updates.NEWS,
+    live_updates.PROGRESS,
     sign_in.PROVIDER_SIGN_OUT,
 )
 
@@ -101,14 +161,14 @@ class Gate:
         if refusal is None and scope["type"] == "websocket":
             own = origins.with_plain_origin(scope)
             serve = connections.while_signed_in if access.sign_in().needed else _unchanged
-            await serve(partial(frames.readable, self.app), own, receive, send)
+            await serve(partial(connections.readable, self.app), own, receive, send)
         elif refusal is None:
             await (await _unhealthy(scope) or self.app)(scope, receive, send)
         elif scope["type"] == "websocket":
             if origins.is_foreign(connection):
                 named = {name: connection.headers.get(name, "")[:100] for name in ("origin", "host")}
                 _LOG.warning("%s %s", FOREIGN, named)
-            await send({"type": "websocket.close", "code": connections.CLOSE_CODE})
+            await send({"type": "websocket.close", "code": connections.POLICY_VIOLATION})
         else:
             await refusal(scope, receive, send)
 
@@ -177,9 +237,9 @@ async def _unchanged(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -
 
 async def _unhealthy(scope: Scope) -> Response | None:
     """The response to a health check while the server cannot work; None for every other request."""
-    if scope["path"] != health.HEALTH:
+    if scope["path"] != HEALTH:
         return None
-    trouble = await run_in_threadpool(health.trouble)
+    trouble = await run_in_threadpool(trouble_opening_files)
     return PlainTextResponse(trouble, 503, headers={"Cache-Control": "no-store"}) if trouble else None
 
 

@@ -4,13 +4,17 @@ Cookies ignore ports, and a browser lets every page open a websocket to this mac
 about the requesting page keeps another server on the same host from acting in a visitor's name: the headers ``Origin``
 (RFC 6454; the Fetch standard) and ``Sec-Fetch-Site`` (W3C Fetch Metadata), which no script can change. Programs other
 than browsers send neither, and have no visitor's cookies either.
+
+Plain Streamlit checks none of that and lacks the app's routes; pages that it serves say so.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from typing import NamedTuple
 
+import streamlit as st
 from starlette.requests import HTTPConnection
 from starlette.types import Scope
 
@@ -95,3 +99,39 @@ def with_plain_origin(scope: Scope) -> Scope:
     headers = [(name, value) for name, value in scope["headers"] if name != b"origin"]
     plain = f"{origin.partition(':')[0].lower()}://{host}"
     return {**scope, "headers": [*headers, (b"origin", plain.encode("latin-1"))]}
+
+
+_own_server = threading.Event()
+
+
+def begin_own_server() -> None:
+    """Called by the app's own server before it answers, and by code that shows pages without a server."""
+    _own_server.set()
+
+
+def is_plain_streamlit() -> bool:
+    """Whether pages come from a server without the app's routes."""
+    return not _own_server.is_set()
+
+
+def warn_of_plain_streamlit() -> None:
+    """Call once per page, first: say what plain Streamlit lacks, and which command starts the app's own server.
+
+    Plain Streamlit accepts pages of every port of this machine; here, they see nothing and find nothing to call.
+    """
+    if is_plain_streamlit():
+        if not _is_from_own_page():
+            st.error("A page of another server requested this one.", icon=":material/lock:")
+            st.stop()
+        st.warning(
+            "`streamlit run` started this server, so pages show changes by jobs and other tabs only when reloaded, "
+            "runs cannot be exported here, and there is no sign-in and no security header. Stop it and run "
+            "`mauve-lens app`.",
+            icon=":material/dns:",
+        )
+
+
+def _is_from_own_page() -> bool:
+    """Whether the client is a page of this server, or no browser."""
+    origin, host = (st.context.headers.get(name) for name in ("Origin", "Host"))
+    return origin is None or is_own(origin, host)

@@ -148,8 +148,8 @@ def application() -> App:
     from starlette.middleware import Middleware
     from starlette.routing import Route
 
-    from mauve_app.components import job_progress, messages, news
-    from mauve_app.server import ended_sessions, middleware, own_server, run_export, sign_in, thumbnails
+    from mauve_app.components import messages
+    from mauve_app.server import middleware, sign_in
 
     own = (ended_sessions.Tidied, middleware.Headers, middleware.Gate, Imports)
     routes = [route for part in (sign_in, run_export, thumbnails, news, job_progress) for route in part.routes()]
