@@ -45,7 +45,7 @@ def test_without_a_change_the_core_runs(core: list[str]) -> None:
         ),
         ("mauve_core/experiments/methods/fitting.py", ["tests/experiments/methods/test_running.py"]),
         ("mauve_core/experiments/sweeps/task.py", ["tests/experiments/test_sweeps.py"]),
-        ("app/mauve_app/views/map_selection.py", ["tests/app/test_map_view.py", "tests/app/test_gap_view.py"]),
+        ("app/mauve_app/views/map_selection.py", ["tests/app/test_map_view.py"]),
         ("tests/numerics/test_frontier.py", ["tests/numerics/test_frontier.py"]),
         ("tests/numerics/histograms.py", ["tests/numerics/test_clustering.py"]),
         ("docs/index.md", []),

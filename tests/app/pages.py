@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from streamlit.testing.v1 import AppTest
+
+MAIN = Path(__file__).resolve().parents[2] / "app/mauve_app/main.py"
+# Names of the pages, which are those of their files, in the order of the navigation.
+PAGES = tuple(re.findall(r'st\.Page\("views/(\w+)\.py"', MAIN.read_text(encoding="utf-8")))
 
 
 def url_of(app: AppTest) -> dict[str, str]:

@@ -88,7 +88,7 @@ def test_nothing_gets_past_the_guard(read_only: str, own_home: Path, stored_run:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_page_offers_a_change(view: str, read_only: str, open_page: Callable[..., AppTest]) -> None:
-    app = open_page(f"views/{view}/{view}.py", run=read_only, section="generate", rater="someone", tab="rate")
+    app = open_page(f"views/{view}.py", run=read_only, section="generate", rater="someone", tab="rate")
     assert not app.exception
     offered = {button.label for button in app.button} & {
         "Start", "Compute", "Probe", "Measure", "Compute in full", "Add to this run", "Start rating", "Cancel",

@@ -76,7 +76,7 @@ def app(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, own_hom
     monkeypatch.setattr(sign_in, "THROTTLE", Throttle())
     monkeypatch.setattr(sign_in, "BODY_S", 0.02)
     access.sign_in.cache_clear()
-    routes = [route for part in (sign_in, run_files, live_updates, live_updates) for route in part.routes()]
+    routes = [route for part in (sign_in, run_files, live_updates) for route in part.routes()]
     routes.append(Route(serve.COMPARE, serve._to_first_page, methods=["GET"]))
     yield Starlette(routes=routes, middleware=[Middleware(middleware.Headers), Middleware(middleware.Gate)])
     access.sign_in.cache_clear()

@@ -39,7 +39,7 @@ def test_the_chosen_candidate_has_one_colour_on_its_pages(
     tabs: Mapping[str, str],
     least: int,
 ) -> None:
-    app = open_page(f"views/{page}/{page}.py", tabs, run=stored_run.id, candidate=SHOWN, **parameters)
+    app = open_page(f"views/{page}.py", tabs, run=stored_run.id, candidate=SHOWN, **parameters)
     assert not app.exception
     drawn = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
     assert len(drawn) >= least

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,10 +15,10 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import charts
 from mauve_core.reporting.spreadsheets import csv_bytes
+from tests.app.pages import PAGES
 from tests.browser.full_run import FOLLOWED
 
 OpenPage = Callable[..., AppTest]
-VIEWS = Path(__file__).resolve().parents[2] / "app/mauve_app/views"
 pytestmark = pytest.mark.slow
 
 
@@ -64,7 +63,7 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], pd.DataFram
 def test_the_default_is_the_value(
     open_page: OpenPage, saved: dict[str, Callable[[], pd.DataFrame]], view: str, query: dict[str, str], least: int
 ) -> None:
-    app = open_page(f"views/{view}/{view}.py", run="synthetic", **query)
+    app = open_page(f"views/{view}.py", run="synthetic", **query)
     assert not app.exception
     followers = app.session_state["_url_titles"]
     found = [item for item in app if getattr(item, "key", None) in followers and hasattr(item.proto, "default")]
@@ -76,8 +75,8 @@ def test_the_default_is_the_value(
         assert len(pd.read_csv(io.BytesIO(csv_bytes(table)))) == len(table) > 0, key
 
 
-@pytest.mark.parametrize("view", sorted(path.parent.name for path in VIEWS.glob("*/__init__.py")))
+@pytest.mark.parametrize("view", PAGES)
 def test_a_page_opens_on_an_empty_home(open_page: OpenPage, view: str) -> None:
-    app = open_page(f"views/{view}/{view}.py")
+    app = open_page(f"views/{view}.py")
     assert not app.exception
     assert not app.error

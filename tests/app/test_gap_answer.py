@@ -30,7 +30,7 @@ def test_each_page_opens_with_the_costliest_cluster_in_either_direction(
 ) -> None:
     partition = stored_run.comparison.partition("pairwise", "collapsed")
     table = cluster_table(partition.counts(HUMAN), partition.counts("collapsed"), 0.5)
-    app = open_page(f"views/{page}/{page}.py", run=stored_run.id, candidate="collapsed")
+    app = open_page(f"views/{page}.py", run=stored_run.id, candidate="collapsed")
     assert not app.exception
     shown = [each.value for each in app.markdown]
     (place,) = [place for place, each in enumerate(shown) if "most in" in each]

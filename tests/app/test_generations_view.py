@@ -44,8 +44,8 @@ def test_compare_names_both_spreads(open_page: OpenPage, run: Run) -> None:
 
 def test_pages_of_clusters_say_that_generations_count_together(open_page: OpenPage, run: Run) -> None:
     view = "gap"
-    app = open_page(f"views/{view}/{view}.py", run=run.id, candidate="close")
+    app = open_page(f"views/{view}.py", run=run.id, candidate="close")
     assert not app.exception
     assert POOLED in captions(app)
-    other = open_page(f"views/{view}/{view}.py", run=run.id, candidate="shifted")
+    other = open_page(f"views/{view}.py", run=run.id, candidate="shifted")
     assert POOLED not in captions(other)

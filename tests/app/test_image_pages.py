@@ -77,7 +77,7 @@ def test_a_page_of_images_opens(
     open_page: OpenPage, home: Path, monkeypatch: pytest.MonkeyPatch, view: str, query: Mapping[str, str]
 ) -> None:
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    app = open_page(f"views/{view}/{view}.py", run="photos", **query)
+    app = open_page(f"views/{view}.py", run="photos", **query)
     assert not app.exception
     assert not app.error
 

@@ -57,8 +57,8 @@ def progress(app: AppTest) -> list[str]:
 def test_every_page_shows_the_jobs_at_work_once(open_page: OpenPage) -> None:
     with job(1, status="running", stage="Encoding", done=1, total=4), job(2, status="queued", kind="sweep"):
         said = ["Encoding: 1 of 4", "Waiting: 1 job ahead of it"]
-        for page in ("compare/compare.py", "map/map.py", "published/published.py", "new_run/new_run.py"):
-            assert sorted(progress(open_page(f"views/{page}"))) == said
+        for page in ("compare", "map", "published", "new_run"):
+            assert sorted(progress(open_page(f"views/{page}.py"))) == said
     assert not progress(open_page("views/published.py"))
 
 

@@ -19,7 +19,7 @@ from tests.job_folders import job
 
 @pytest.fixture
 def client(own_home: Path) -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=live_updates._progress_routes())) as client:
+    with TestClient(Starlette(routes=live_updates.routes())) as client:
         yield client
 
 

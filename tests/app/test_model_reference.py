@@ -52,6 +52,6 @@ def test_no_page_calls_a_models_texts_human(
     home: Path, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, view: str
 ) -> None:
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    app = open_page(f"views/{view}/{view}.py", run="against")
+    app = open_page(f"views/{view}.py", run="against")
     assert not app.exception
     assert not [line for _, content in told(app) for text in _seen(content) for line in CALLED.findall(text)]

@@ -17,7 +17,7 @@ from mauve_core.numerics.resampling.stability import LABELS
 from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, standings
 from mauve_core.store import Run
-from tests.app.pages import url_of
+from tests.app.pages import PAGES, url_of
 
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 NAME = "shifted"
 LOOKED_INSIDE = ("clusters", "gap", "map")
 
-# Pages, by folder, that print the leaderboard's mean and spread of a candidate, and what their link says.
+# Pages that print the leaderboard's mean and spread of a candidate, and what their link says.
 SAME: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("compare", {}),
     ("decoders", {"section": "measures", "measured": "table"}),
@@ -67,7 +67,7 @@ def run(full_run: Run, full_home: Path) -> Run:
 
 
 def opened(open_page: OpenPage, page: str, query: Mapping[str, str]) -> AppTest:
-    app = open_page(f"views/{page}/{page}.py", **{"run": "synthetic", "candidate": NAME, **query})
+    app = open_page(f"views/{page}.py", **{"run": "synthetic", "candidate": NAME, **query})
     assert not app.exception
     return app
 
@@ -80,13 +80,8 @@ def words(app: AppTest) -> str:
 
 
 def test_every_page_is_in_one_of_the_lists() -> None:
-    pages = {
-        path.parent.name
-        for path in (ROOT / "app" / "mauve_app" / "views").glob("*/*.py")
-        if path.stem == path.parent.name
-    }
     listed = {page for page, *_ in [*SAME, *REASONS]}
-    assert listed | NO_SCORE == pages
+    assert listed | NO_SCORE == set(PAGES)
     assert not listed & NO_SCORE
 
 

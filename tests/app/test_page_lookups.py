@@ -16,12 +16,12 @@ from mauve_app.components import comparison_settings
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub, text_kind
 from mauve_core.store import Run
+from tests.app.pages import PAGES
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 from tests.lookups import ROOT, looked_up, watched
 
 pytestmark = pytest.mark.integration
 
-VIEWS = sorted(path.parent.name for path in (ROOT / "app/mauve_app/views").glob("*/__init__.py"))
 
 WALK = """
 import sys
@@ -30,7 +30,7 @@ from streamlit.testing.v1 import AppTest
 for view in sys.argv[1:]:
     for section in ("", "generate", "sweeps") if view == "decoders" else ("",):
         app = AppTest.from_file("app/mauve_app/main.py", default_timeout=120)
-        app.switch_page(f"views/{view}/{view}.py")
+        app.switch_page(f"views/{view}.py")
         app.query_params["run"] = "synthetic"
         if section:
             app.query_params["section"] = section
@@ -50,10 +50,10 @@ def test_no_page_looks_anything_up(full_run: Run, tmp_path: Path) -> None:
     log = tmp_path / "lookups"
     shutil.copytree(full_run.path.parent, tmp_path / "home/runs")
     environment = {**watched(log), "MAUVE_LENS_HOME": str(tmp_path / "home")}
-    command = [sys.executable, "-c", WALK, *VIEWS]
+    command = [sys.executable, "-c", WALK, *sorted(PAGES)]
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
     assert result.returncode == 0, result.stderr[-3000:]
-    assert [line.split()[0] for line in result.stdout.splitlines()] == sorted([*VIEWS, *["decoders"] * 2])
+    assert [line.split()[0] for line in result.stdout.splitlines()] == sorted([*PAGES, *["decoders"] * 2])
     assert looked_up(log) == []
 
 

@@ -44,7 +44,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def server(run: Run, scratch: Path) -> Iterator[TestClient]:
     access.sign_in.cache_clear()
     stack = [Middleware(middleware.Headers), Middleware(middleware.Gate)]
-    with TestClient(Starlette(routes=run_files._export_routes(), middleware=stack), base_url=HERE) as client:
+    with TestClient(Starlette(routes=run_files.routes(), middleware=stack), base_url=HERE) as client:
         yield client
     access.sign_in.cache_clear()
 
@@ -79,7 +79,7 @@ def asked(path: str, *, fail_after: int | None = None) -> list[bytes]:
             pieces.append(message.get("body", b""))
 
     scope = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b"", "root_path": ""}
-    serve = Starlette(routes=run_files._export_routes())
+    serve = Starlette(routes=run_files.routes())
     with ThreadPoolExecutor(1) as apart:  # where no earlier test has left an event loop, as those with a browser do
         apart.submit(lambda: asyncio.run(serve(scope, receive, send))).result()
     return pieces

@@ -52,25 +52,25 @@ def shown(app: AppTest) -> list[str]:
 def test_a_link_shows_what_was_set(
     open_page: OpenPage, view: str, query: dict[str, str], kind: str, key: str, value: Any
 ) -> None:
-    first = open_page(f"views/{view}/{view}.py", run="synthetic", **query)
+    first = open_page(f"views/{view}.py", run="synthetic", **query)
     before, url = shown(first), url_of(first)
     control(first, kind, key).set_value(value).run()
     after = shown(first)
     assert after != before
     assert len(url_of(first)) == len(url) + 1
-    assert shown(open_page(f"views/{view}/{view}.py", **url_of(first))) == after
-    usual = open_page(f"views/{view}/{view}.py", **url)
+    assert shown(open_page(f"views/{view}.py", **url_of(first))) == after
+    usual = open_page(f"views/{view}.py", **url)
     assert shown(usual) == before
 
 
 @pytest.mark.parametrize(("view", "query", "tab"), TABS)
 def test_a_link_opens_the_tab(open_page: OpenPage, view: str, query: dict[str, str], tab: dict[str, str]) -> None:
     usual, other = (
-        open_page(f"views/{view}/{view}.py", run="synthetic", **query),
-        open_page(f"views/{view}/{view}.py", run="synthetic", **query, **tab),
+        open_page(f"views/{view}.py", run="synthetic", **query),
+        open_page(f"views/{view}.py", run="synthetic", **query, **tab),
     )
     assert shown(usual) != shown(other)
-    assert shown(open_page(f"views/{view}/{view}.py", **url_of(other))) == shown(other)
+    assert shown(open_page(f"views/{view}.py", **url_of(other))) == shown(other)
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,6 @@ def test_a_link_opens_the_tab(open_page: OpenPage, view: str, query: dict[str, s
     ],
 )
 def test_a_link_to_what_is_not_there_shows_the_page(open_page: OpenPage, view: str, query: dict[str, str]) -> None:
-    app = open_page(f"views/{view}/{view}.py", run="synthetic", **query)
+    app = open_page(f"views/{view}.py", run="synthetic", **query)
     assert not app.exception
     assert not app.error

@@ -60,7 +60,7 @@ def test_a_view_is_made_of_its_sections_for_the_candidate_in_focus(
         return b""
 
     monkeypatch.setattr(share, "html_report", make)
-    assert not open_page(f"views/{view}/{view}.py", candidate="shifted").exception
+    assert not open_page(f"views/{view}.py", candidate="shifted").exception
     assert made == []
     offered["share_view"]()
     offered["share_report"]()

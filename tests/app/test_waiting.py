@@ -69,6 +69,8 @@ def test_progress_is_drawn_until_the_end() -> None:
 
         import streamlit as st
 
+        from mauve_app.uploads import BackgroundWork
+
         def work(progress: object) -> str:
             progress("Reading images", 3, 12)
             time.sleep(1)
@@ -77,7 +79,7 @@ def test_progress_is_drawn_until_the_end() -> None:
         drawn = []
         real = st.delta_generator.DeltaGenerator.progress
         st.delta_generator.DeltaGenerator.progress = lambda self, value, text: drawn.append((value, text))
-        st.text(Waiting[str]().result("a", work))
+        st.text(BackgroundWork[str]().result("a", work))
         st.delta_generator.DeltaGenerator.progress = real
         st.json([list(each) for each in drawn])
 

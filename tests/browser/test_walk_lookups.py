@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import ROOT, serving
+from tests.app.pages import PAGES
+from tests.browser.conftest import serving
 from tests.browser.full_run import FOLLOWED, make_full_run
 from tests.lookups import looked_up, watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
-VIEWS = sorted(path.parent.name for path in (ROOT / "app/mauve_app/views").glob("*/__init__.py"))
 
 
 def test_a_walk_through_all_pages_looks_nothing_up(page: Page, tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_a_walk_through_all_pages_looks_nothing_up(page: Page, tmp_path: Path) -
     own = ("PYTHONPATH", "LOOKUPS", "HF_HOME", "HF_ENDPOINT")
     variables = {name: value for name, value in watched(log).items() if name in own}
     walk = [(view, query) for view, query, _ in FOLLOWED]
-    walk += [(view, {}) for view in VIEWS if view not in dict(walk)]
+    walk += [(view, {}) for view in PAGES if view not in dict(walk)]
     with serving(home, HF_HUB_OFFLINE="0", **variables) as url:
         for view, query in walk:
             page.goto(f"{url}/{view}?{urllib.parse.urlencode({'run': run.id, **query})}")

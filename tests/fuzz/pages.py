@@ -47,7 +47,7 @@ def by_page(home: Path) -> None:
     for key, open_ in FOLDED.items():
         app.session_state[key] = open_
     for view in json.loads((home / OPENED).read_bytes()):
-        app.switch_page(f"views/{view}/{view}.py")
+        app.switch_page(f"views/{view}.py")
         app.query_params["run"] = "synthetic"
         app.run()
         for found in app.exception:

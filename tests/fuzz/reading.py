@@ -181,7 +181,7 @@ def requests(path: Path) -> None:
     if sent["password"]:
         os.environ[sharing.PASSWORD_HASH] = sent["password"]
     access.sign_in.cache_clear()  # read once a process, and another test may have done so
-    parts = (sign_in, run_files, live_updates, live_updates)
+    parts = (sign_in, run_files, live_updates)
     server = Starlette(
         routes=[route for part in parts for route in part.routes()],
         middleware=[Middleware(middleware.Headers), Middleware(middleware.Gate)],

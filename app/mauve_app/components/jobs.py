@@ -308,7 +308,7 @@ def show_panel(
 ) -> bool:
     """Show the panel of the jobs that the page has not shown yet.
 
-    ``news`` reruns the page when jobs start, stop or end, and ``job_progress`` draws progress.
+    ``live_updates`` reruns the page when jobs start, stop or end, and draws progress.
 
     Parameters
     ----------

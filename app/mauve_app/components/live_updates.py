@@ -86,8 +86,11 @@ def jobs_with_new_runs(open_run: str | None) -> list[JobState]:
 
 
 def routes() -> list[Route]:
-    """The route that browsers poll; ``mauve_app.server.middleware`` blocks strangers."""
-    return [Route(NEWS, _digest, methods=["GET"])]
+    """The routes that browsers poll; ``mauve_app.server.middleware`` blocks strangers."""
+    return [
+        Route(NEWS, _digest, methods=["GET"]),
+        Route(f"{PROGRESS}{{job_id}}", _job_progress, methods=["GET"]),
+    ]
 
 
 async def _digest(_: Request) -> Response:
@@ -227,11 +230,6 @@ def progress_text(job: JobState, ahead: int = 0) -> str:
     estimate = "" if left is None or job.done >= job.total else f", about {format_seconds(left)} left"
     stage = job.stage[:1].upper() + job.stage[1:] or "Starting"
     return f"{stage}: {job.done:,} of {job.total:,}{estimate}" if job.total > 1 else stage
-
-
-def _progress_routes() -> list[Route]:
-    """The route that browsers poll; ``mauve_app.server.middleware`` blocks strangers."""
-    return [Route(f"{PROGRESS}{{job_id}}", _job_progress, methods=["GET"])]
 
 
 async def _job_progress(request: Request) -> Response:

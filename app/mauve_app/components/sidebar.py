@@ -63,7 +63,7 @@ def show() -> str:
 def show_jobs() -> None:
     """How far the jobs at work are that the page does not show itself, and runs that have become ready meanwhile.
 
-    ``news`` reruns it when a job starts or ends.
+    ``live_updates`` reruns it when a job starts or ends.
     """
     if not access.may_change():
         return

@@ -25,11 +25,18 @@ from mauve_core.store.folder import is_id
 
 # Prefix that ``page_chrome.js`` recognizes: the browser saves the linked file and opens no tab.
 EXPORT = "/export/"
+THUMBNAILS = "/thumbnails/"
+
+# Archives kept open: reading the directory of one takes longer than a picture.
+OPEN_ARCHIVES = 32
 
 
-def _export_routes() -> list[Route]:
-    """The download route; ``mauve_app.server.middleware`` blocks strangers and foreign pages."""
-    return [Route(f"{EXPORT}{{run_id}}", _export, methods=["GET"])]
+def routes() -> list[Route]:
+    """The routes; ``mauve_app.server.middleware`` blocks strangers and foreign pages."""
+    return [
+        Route(f"{EXPORT}{{run_id}}", _export, methods=["GET"]),
+        Route(f"{THUMBNAILS}{{run_id}}/{{source:int}}/{{side:int}}/{{file}}", _picture, methods=["GET"]),
+    ]
 
 
 def export_url(run_id: str) -> str:
@@ -72,18 +79,6 @@ def _written(run_id: str) -> Response:
     except BaseException:
         folder.cleanup()
         raise
-
-
-THUMBNAILS = "/thumbnails/"
-
-# Archives kept open: reading the directory of one takes longer than a picture.
-OPEN_ARCHIVES = 32
-
-
-def routes() -> list[Route]:
-    """The route of pictures; ``mauve_app.server.middleware`` blocks strangers and foreign pages."""
-    path = f"{THUMBNAILS}{{run_id}}/{{source:int}}/{{side:int}}/{{file}}"
-    return [Route(path, _picture, methods=["GET"])]
 
 
 def folder_url(run: Run, source: str, side: int) -> str:

@@ -77,23 +77,19 @@ def _end_unless_done(imports: asyncio.Future[None]) -> None:
 
 
 def prepare() -> None:
-    """Import the pages' modules, and turn off Plotly's validation of every property."""
+    """Import the pages and their parts, and turn off Plotly's validation of every property.
+
+    A page draws nothing when it is imported: Streamlit runs its file as ``__main__``, at every rerun.
+    """
     from mauve_core.figures import draw
 
     draw.CHECKED = False
     for name in ("mauve_core.figures", "mauve_app.components", "mauve_app.views"):
         package = importlib.import_module(name)
         for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-            if not is_page(module.name):
-                importlib.import_module(module.name)
+            importlib.import_module(module.name)
     for name in LATE:
         importlib.import_module(name)
-
-
-def is_page(module: str) -> bool:
-    """Whether the module is a page that Streamlit runs: named like the folder that holds its parts."""
-    *_, folder, name = module.split(".")
-    return folder == name
 
 
 def options_of(arguments: Sequence[str]) -> dict[str, Any]:
@@ -148,18 +144,18 @@ def application() -> App:
     from starlette.middleware import Middleware
     from starlette.routing import Route
 
-    from mauve_app.components import messages
-    from mauve_app.server import middleware, sign_in
+    from mauve_app.components import live_updates, messages
+    from mauve_app.server import connections, middleware, origins, run_files, sign_in
 
-    own = (ended_sessions.Tidied, middleware.Headers, middleware.Gate, Imports)
-    routes = [route for part in (sign_in, run_export, thumbnails, news, job_progress) for route in part.routes()]
+    own = (connections.Tidied, middleware.Headers, middleware.Gate, Imports)
+    routes = [route for part in (sign_in, run_files, live_updates) for route in part.routes()]
     routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
-    own_server.begin()
+    origins.begin_own_server()
     return st.App(
         MAIN,
         middleware=[Middleware(each) for each in own],
         routes=routes,
-        lifespan=ended_sessions.looked_after,
+        lifespan=connections.looked_after,
         on_script_error=messages.uncaught,
     )
 

@@ -200,4 +200,5 @@ def _choose_bar() -> None:
         session.update(cluster=cluster)
 
 
-main()
+if __name__ == "__main__":
+    main()

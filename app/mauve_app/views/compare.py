@@ -144,9 +144,6 @@ def _about(run: Run, shown: Comparison) -> str:
     )
 
 
-main()
-
-
 RANKED_LIST = "ranked_list"
 # Widths in pixels.
 _RANK, _NAME, _SCORE = 32, 200, 270
@@ -651,3 +648,7 @@ def _texts(run: Run, state: State, partition: PartitionKind) -> None:
         type="tertiary",
     )
     st.caption("With the partition, scaling constant and smoothing set above.")
+
+
+if __name__ == "__main__":
+    main()

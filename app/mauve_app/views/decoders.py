@@ -131,9 +131,6 @@ def _measures(run: Run) -> None:
         decoders_measures.show_form(run, measured)
 
 
-main()
-
-
 # Answers side by side, and pixels of each.
 _COLUMNS, _HEIGHT = 2, 160
 
@@ -242,3 +239,7 @@ def _about_variety(run: Run, found: RunDiversity) -> None:
     if found.single:
         st.markdown(f"One answer to a prompt, so not measured: {', '.join(map(escaped, found.single))}.")
     st.caption(gap_sentence(found.gap))
+
+
+if __name__ == "__main__":
+    main()

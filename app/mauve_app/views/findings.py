@@ -171,9 +171,6 @@ def _clusters(run: Run, finding: Finding) -> None:
     st.caption(f"The gap falls most in: {escaped('; '.join(labelled(names, each) for each in equal.clusters))}.")
 
 
-main()
-
-
 def _both_sides(run: Run, finding: Finding) -> None:
     """A sheet for either side, the reference first."""
     names = (finding.reference, finding.candidate)
@@ -202,3 +199,7 @@ def _both_sides(run: Run, finding: Finding) -> None:
 
 def _side_colour(run: Run, name: str) -> str:
     return HUMAN_COLOUR if name == HUMAN else candidate_colour([each.name for each in run.comparison.candidates], name)
+
+
+if __name__ == "__main__":
+    main()

@@ -130,9 +130,6 @@ def _texts(here: Focus, table: pd.DataFrame, weight: float, masks: Found | None)
     cluster_detail.show(here, here.cluster, table, weight, masks)
 
 
-main()
-
-
 DIRECTION_TITLES = {
     ADDS: "Adds: the model writes what humans don't",
     MISSES: "Misses: humans write what the model misses",
@@ -760,3 +757,7 @@ def _about_steps(here: Focus, rows: pd.DataFrame, state: State, scale: float) ->
             "seeds is given."
         )
     return about
+
+
+if __name__ == "__main__":
+    main()

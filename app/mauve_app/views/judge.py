@@ -71,4 +71,5 @@ def _no_pairs(error: InputError) -> None:
     st.caption(escaped(str(error)))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -292,9 +292,6 @@ def _corners(lasso: tuple[Point, ...]) -> NDArray[np.float64]:
     return np.array(lasso, dtype=np.float64)
 
 
-main()
-
-
 _WHAT = (
     "A map shows every text as a dot, similar ones close together; lasso an area to read its texts. The "
     "clusters, which the scores come from, are all there without it."
@@ -322,3 +319,7 @@ def _without_map(run: Run) -> None:
                 "It can be made from its features; the scores stay as they are.",
             )
     st.page_link("views/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")
+
+
+if __name__ == "__main__":
+    main()

@@ -99,9 +99,6 @@ def _encoders(run: Run) -> None:
             methods_encoders.show_form(run, table)
 
 
-main()
-
-
 @st.fragment
 def _enough(run_id: str) -> None:
     """Both figures with their advice, for the URL's candidate, else the run's first."""
@@ -178,3 +175,7 @@ def _enough_head(title: str, key: str, make: Callable[[], pd.DataFrame], file_na
         st.markdown(f"**{title}**", width="content")
         st.space("stretch")
         charts.csv_button(make, key=key, file_name=file_name)
+
+
+if __name__ == "__main__":
+    main()

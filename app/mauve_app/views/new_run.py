@@ -242,4 +242,5 @@ def _no_task() -> ComparisonTask:
     raise InputError("The form is not filled in")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -116,9 +116,6 @@ def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
             probes_form.show(run, state, table)
 
 
-main()
-
-
 _CHART = "probes_chart"
 BASELINES: dict[Baseline, str] = {"nothing": "Values", "control": "Difference from control"}
 _USUAL = "jensen-shannon"
@@ -601,3 +598,7 @@ def _choose_cell() -> None:
     source, target = clicked_value(selection, 0), clicked_value(selection, 1)
     if source is not None and target is not None:
         session.update(probes_flow=(source, target))
+
+
+if __name__ == "__main__":
+    main()

@@ -270,9 +270,6 @@ def _number(label: str, help_text: str, number_format: str = "%.3f") -> Any:
     return st.column_config.NumberColumn(label, help=help_text, format=number_format)
 
 
-main()
-
-
 # Cell of a figure that is not printed.
 EMPTY = "–"
 
@@ -322,3 +319,7 @@ def _described(column: str, frame: pd.DataFrame) -> Any:
     if pd.api.types.is_numeric_dtype(frame[column]):
         return st.column_config.NumberColumn(help=help_text)
     return st.column_config.TextColumn(help=help_text)
+
+
+if __name__ == "__main__":
+    main()

@@ -118,9 +118,6 @@ def _nothing_yet() -> None:
     )
 
 
-main()
-
-
 TITLES = ("A", "B")
 
 
@@ -307,3 +304,7 @@ def _restore(token: str) -> None:
 
 def _forget() -> None:
     st.session_state[runs_cards.DELETED] = None
+
+
+if __name__ == "__main__":
+    main()

@@ -345,7 +345,7 @@ def _key(part: str, run_id: str) -> str:
     return f"{part}_{run_id}"
 
 
-# Settings of ``more_settings`` that are always visible here.
+# Of the rarely changed settings, those that are always visible here.
 _SHOWN = ("seed", "scale", "bootstrap")
 
 

@@ -137,4 +137,5 @@ def _list(run: Run, search: TextSearch, found: Found) -> None:
     text_search.show_list(run, search, places)
 
 
-main()
+if __name__ == "__main__":
+    main()
