@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus, corpus_from_texts
 
 TOPICS, DIMENSION = 60, 16
 # Words that every topic uses, and words of a topic's own; frequencies fall off as 1 / rank (Zipf).

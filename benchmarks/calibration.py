@@ -36,8 +36,6 @@ from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig  # 
 from mauve_core.base.errors import InputError  # noqa: E402
 from mauve_core.base.files import write_atomically  # noqa: E402
 from mauve_core.base.progress import Progress, silent  # noqa: E402
-from mauve_core.corpus import Corpus, corpus_from_texts  # noqa: E402
-from mauve_core.corpus.pairing import units_among  # noqa: E402
 from mauve_core.experiments.text_measures import Discriminator, Distinct, Zipf, measured, with_groups  # noqa: E402
 from mauve_core.experiments.text_measures.collection import Collection, by_unit  # noqa: E402
 from mauve_core.experiments.text_measures.context import MeasureContext, Tokens  # noqa: E402
@@ -45,6 +43,8 @@ from mauve_core.experiments.text_measures.stored import collection_of  # noqa: E
 from mauve_core.numerics.statistics.exchange_test import exchange_test  # noqa: E402
 from mauve_core.numerics.statistics.share_difference import share_difference  # noqa: E402
 from mauve_core.scoring.reduced_integral import reduced_integral  # noqa: E402
+from mauve_core.texts import Corpus, corpus_from_texts  # noqa: E402
+from mauve_core.texts.pairing import units_among  # noqa: E402
 
 KEPT = Path(".cache/calibration")
 DIMENSION, LIKENESS, WORDS, LENGTH = 8, 0.5, 400, 30

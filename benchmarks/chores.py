@@ -18,7 +18,7 @@ from playwright.async_api import Locator, Page, expect
 from readers import AFTER_FAULT_S, Findings, settle
 
 from mauve_core.base.formatting import file_size
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState, Status
 from mauve_core.store import RunStore

@@ -17,11 +17,11 @@ from scipy.stats import t
 
 from mauve_core.base.config import CompareConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.experiments.robustness.detection import PERMUTATIONS, detectable_by, split_test
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.differences import FOLDS
 from mauve_core.scoring.partitioning import partitions
+from mauve_core.texts import corpus_from_texts
 
 SIZES, DIMENSION = (250, 500, 1000), 8
 # Distance of the means of both candidates from that of the human side; probes take the first.

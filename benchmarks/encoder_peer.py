@@ -37,12 +37,12 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.corpus import read_corpus
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.batching import pad, padded_tokens, plan_batches
 from mauve_core.encoders.encoder import BATCH_TOKENS
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import Tokenized, tokenize
+from mauve_core.texts import read_corpus
 
 Array = NDArray[np.float32]
 Way = Callable[[], Array]

@@ -37,9 +37,9 @@ from numpy.typing import NDArray
 from mauve_core.analysis.gate import GateResult, run_gate
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.scoring.gate import BASELINE, CANDIDATE
 from mauve_core.scoring.gate_rule import MEASURE, GateRule
+from mauve_core.texts import Corpus, corpus_from_texts
 
 HUMAN_TEXTS, NUCLEUS, GREEDY = "human", "nucleus", "greedy"
 MEASURES = (MEASURE, "mauve")

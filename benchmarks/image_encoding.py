@@ -31,12 +31,12 @@ from scale_point import status
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.files import HOME_VARIABLE, write_atomically
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.encoders.catalogue import EFFICIENTNET, identify
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.vision import open_vision_model
-from mauve_core.images.encoding import BATCH_NUMBERS
+from mauve_core.images.kind import BATCH_NUMBERS
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import kind_of
 
 # Images of a folder, and the plain loop takes one in so many.
 FOLDER, EACH = 1_000, 5

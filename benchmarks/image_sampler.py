@@ -20,7 +20,7 @@ from log_plot import figure, spread_panel
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import with_spread
-from mauve_core.base.progress_bars import progress_for
+from mauve_core.base.progress import progress_for
 from mauve_core.demo.images.build import TEMPERATURES, side_name
 from mauve_core.demo.images.study import DEMO_RUN, OTHER_REAL
 from mauve_core.experiments.text_measures import MEASURES, Measure, measured, with_groups

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.corpus import Corpus, read_corpus
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness import PAPER, SPLITS
 from mauve_core.experiments.robustness.detection import (
     LEVEL,
@@ -38,6 +36,8 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.resampling.permutation import PermutationTest
 from mauve_core.scoring.partitioning import partitions
+from mauve_core.texts import Corpus, read_corpus
+from mauve_core.texts.kinds import kind_of
 
 CONTROL = "none"
 

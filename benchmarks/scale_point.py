@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import kmeans
@@ -29,6 +28,7 @@ from mauve_core.scoring.estimates import basis_of_sides, estimates_of
 from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Partition
 from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.texts.text_files import TextFile
 
 # Lloyd iterations of the one k-means start, at every size the same work.
 ITERATIONS = 20

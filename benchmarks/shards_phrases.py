@@ -23,7 +23,6 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.corpus.phrases import LONGEST, PATTERN
 from mauve_core.shards.cluster_texts import chosen_path
 from mauve_core.shards.clustering import labels_path
 from mauve_core.shards.collecting import kept_clusters
@@ -31,6 +30,7 @@ from mauve_core.shards.compare import compare_shards
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.store import RunStore
+from mauve_core.texts.properties import LONGEST_PHRASE, PHRASE_PATTERN
 
 MODEL = "model"
 K, SHARDS = 30, 4
@@ -63,7 +63,9 @@ def counted_by_peer(work: Work) -> tuple[list[list[int]], float]:
     vocabulary = sorted({phrase for own in phrases for phrase in own})
     columns = {phrase: column for column, phrase in enumerate(vocabulary)}
     chosen, found, seconds = work.arrays(chosen_path(work, MODEL)), [], 0.0
-    vectorizer = CountVectorizer(token_pattern=PATTERN, ngram_range=(1, LONGEST), vocabulary=vocabulary, binary=True)
+    vectorizer = CountVectorizer(
+        token_pattern=PHRASE_PATTERN, ngram_range=(1, LONGEST_PHRASE), vocabulary=vocabulary, binary=True
+    )
     for source in (HUMAN, MODEL):
         shards = work.plan.sides[source]
         texts = [text for shard in shards for text in pq.read_table(shard).column("text").to_pylist()]

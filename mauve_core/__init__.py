@@ -14,9 +14,8 @@ from mauve_core.base.views import set_views
 if TYPE_CHECKING:
     from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
     from mauve_core.base.errors import InputError, MauveLensError, StorageError
-    from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
     from mauve_core.encoders import encode
-    from mauve_core.encoders.feature_store import FeatureStore
+    from mauve_core.encoders.features import FeatureStore
     from mauve_core.experiments.saved_runs import load_run
     from mauve_core.figures.by_name import figure
     from mauve_core.scoring.compare import compare
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from mauve_core.scoring.spread import Estimate
     from mauve_core.scoring.tables import to_table
     from mauve_core.store import Run, RunStore
+    from mauve_core.texts import Corpus, corpus_from_texts, read_corpus
 
 _HOMES = {
     "base.config": ("CompareConfig", "EncoderConfig", "ScoreConfig"),

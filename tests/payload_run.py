@@ -18,9 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Written
-from mauve_core.corpus import Corpus
+from mauve_core.base.json_codec import Written, dataclass_to_json
 from mauve_core.experiments.attributes_over_k.table import AttributeTable
 from mauve_core.experiments.clusters_over_shards import ClustersOverAll
 from mauve_core.experiments.encoders import EncoderTable
@@ -36,6 +34,7 @@ from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run, RunStore
 from mauve_core.store.about import MAX_NAME, MAX_TAG, MAX_TAGS, About
 from mauve_core.store.folder import ATTACHED, RunRecord, read_run
+from mauve_core.texts import Corpus
 from tests.mutations import add_everything
 from tests.synthetic import CROWD, TOPICS, make_crowd
 

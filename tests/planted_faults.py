@@ -45,13 +45,13 @@ FAULTS = {
         "mauve_core/numerics/divergences/smoothing.py", 'trofimov": 0.5}', 'trofimov": 0.25}'
     ),
     "corpus: empty texts are kept": Fault(
-        "mauve_core/corpus/entries.py", "kept if text.strip() else", "kept if text else"
+        "mauve_core/texts/entries.py", "kept if text.strip() else", "kept if text else"
     ),
     "images: checksums are not looked at": Fault(
         "mauve_core/images/decoding.py", "                unread.verify()\n", "                unread.close()\n"
     ),
     "molecules: as they were written": Fault(
-        "mauve_core/molecules/kind.py", "smiles = Chem.MolToSmiles(found)\n", "smiles = written\n"
+        "mauve_core/molecules.py", "smiles = Chem.MolToSmiles(found)\n", "smiles = written\n"
     ),
     "encoders: the first token for the last": Fault(
         "mauve_core/encoders/pooling.py", "(positions * mask).argmax(dim=1)", "mask.argmax(dim=1)"
@@ -77,7 +77,7 @@ FAULTS = {
         "mauve_core/analysis/what_if.py", "[partition.labels[source]]", "[partition.labels[source] - 1]"
     ),
     "experiments: the first half for the first third": Fault(
-        "mauve_core/corpus/perturbations/dropping.py", "len(words) / 3)", "len(words) / 2)"
+        "mauve_core/texts/perturbations.py", "len(words) / 3)", "len(words) / 2)"
     ),
     "tasks: the texts left out stay, and the others go": Fault(
         "mauve_core/tasks/exclude_texts.py", "if each not in gone]", "if each in gone]"

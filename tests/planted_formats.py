@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from mauve_core.base.config import CompareConfig, ScoreConfig
-from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus, corpus_from_texts
 
 _NOUNS = ("river", "engine", "planet", "violin", "harvest", "market", "glacier", "garden", "letter", "window")
 _VERBS = ("saw", "found", "carried", "painted", "sold", "measured", "heard", "followed", "described", "opened")

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus, corpus_from_texts
 
 TOPICS = ("river", "engine", "planet", "violin", "harvest", "market", "glacier", "parliament")
 WORDS_PER_TOPIC = 12

@@ -22,23 +22,21 @@ import torch
 from PIL import Image
 from safetensors.numpy import save_file
 
+from mauve_core import molecules as molecules
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, MauveLensError, library_errors
+from mauve_core.base.files import read_toml
 from mauve_core.base.patterns import compiled_pattern
-from mauve_core.base.toml_files import read_toml
-from mauve_core.corpus import data_sets, media, read_corpus
-from mauve_core.corpus.stored import StoredCorpus, load_parquet, write_parquet
 from mauve_core.decoding import vllm_engine
-from mauve_core.encoders import encode, hub, sentence_steps
+from mauve_core.encoders import encode, hub, pooling, servers
 from mauve_core.encoders.external_features import open_features
 from mauve_core.encoders.loading import load_config, load_tokenizer_files, load_weights, reading_weights
-from mauve_core.encoders.model_files import check_weights, tensor_shapes
-from mauve_core.encoders.servers import client
+from mauve_core.encoders.model_files import check_weights, read_pickle, tensor_shapes, whole_number_tensors
 from mauve_core.encoders.tokenizing import read_texts
-from mauve_core.encoders.weight_types import read_pickle, whole_number_tensors
-from mauve_core.molecules import kind as molecules
 from mauve_core.numerics.feature_space.projection import project
 from mauve_core.reporting.trackers import mlflow_writer, wandb_writer
+from mauve_core.texts import data_sets, media, read_corpus
+from mauve_core.texts.corpus import StoredCorpus, load_parquet, write_parquet
 from tests.tiny_models import make_gpt2
 
 # As pyo3 raises it for a panic in Rust, which is no ``Exception``.
@@ -129,7 +127,7 @@ CALLS = {
     "shapes of tensors": Call("safetensors.safe_open", lambda f: tensor_shapes(tensors(f)), "a.safetensors"),
     "types of tensors": Call("safetensors.safe_open", lambda f: whole_number_tensors(tensors(f)), "a.safetensors"),
     "a module's tensors": Call(
-        "safetensors.torch.load_file", lambda f: sentence_steps._weights(tensors(f), "cpu"), "a.safetensors"
+        "safetensors.torch.load_file", lambda f: pooling._weights(tensors(f), "cpu"), "a.safetensors"
     ),
     "a pickle": Call("torch.load", lambda f: read_pickle(pickled(f), "cpu"), "a.bin"),
     "a pickle's archive": Call(
@@ -198,8 +196,8 @@ def test_what_a_library_raises_becomes_ours(
             pytest.importorskip(package)
     monkeypatch.setattr(hub, "is_offline", lambda: False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(client, "ATTEMPTS", 1)
-    monkeypatch.setattr(client, "_never", False)  # a page that another test opened has set it
+    monkeypatch.setattr(servers, "ATTEMPTS", 1)
+    monkeypatch.setattr(servers, "_never", False)  # a page that another test opened has set it
     model(tmp_path)
 
     def failing(error: BaseException) -> Callable[..., NoReturn]:

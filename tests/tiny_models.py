@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.encoders.older_transformers import is_older
+from mauve_core.encoders.loading import is_older
 
 if TYPE_CHECKING:  # seconds to load, and most who import this module for a sentence or a name make no model
     from tokenizers import Tokenizer

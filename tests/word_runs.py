@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from tests.synthetic import make_comparison_inputs

@@ -49,10 +49,6 @@ from mauve_core.analysis.why import WhyCard, WhySource
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.corpus.pairing import shared_prompts
-from mauve_core.corpus.perturbations import perturb
-from mauve_core.corpus.text_properties import stop_words
 from mauve_core.experiments import findings as experiment_findings
 from mauve_core.experiments.diversity import RunDiversity, diversity_of_run
 from mauve_core.experiments.findings import Finding as RunFinding
@@ -70,6 +66,10 @@ from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run, RunStore, RunSummary
 from mauve_core.store.about import ABOUT
 from mauve_core.store.features import stored_features
+from mauve_core.texts.kinds import parse_perturbation
+from mauve_core.texts.pairing import shared_prompts
+from mauve_core.texts.perturbations import perturb
+from mauve_core.texts.properties import stop_words
 
 # Texts that are encoded to measure an encoder's pace.
 TIMED_TEXTS = 5

@@ -35,21 +35,21 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import Progress
-from mauve_core.corpus import Corpus, corpus_from_table, limits
-from mauve_core.corpus.by_source import Sources, guess_column, source_columns, sources_of, split_by
-from mauve_core.corpus.fields import guess_fields
-from mauve_core.corpus.formats import read_file
-from mauve_core.corpus.kinds import KINDS, Kind, kind_at, kind_of
-from mauve_core.corpus.looks import doubt_about
-from mauve_core.corpus.packing import PACKINGS
-from mauve_core.corpus.table import Table
-from mauve_core.corpus.text_files import TextFile
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.keys import feature_key
-from mauve_core.encoders.precision import choose_precision
+from mauve_core.encoders.devices import choose_precision
+from mauve_core.encoders.encoder import feature_key
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import leftovers
 from mauve_core.jobs.aside import aside
 from mauve_core.tasks.amounts import SideSize
+from mauve_core.texts import Corpus, corpus_from_table, limits
+from mauve_core.texts.building import Sources, guess_column, source_columns, sources_of, split_by
+from mauve_core.texts.entries import doubt_about
+from mauve_core.texts.fields import guess_fields
+from mauve_core.texts.kinds import KINDS, Kind, kind_at, kind_of
+from mauve_core.texts.reading import read_file
+from mauve_core.texts.streams import PACKINGS
+from mauve_core.texts.tables import Table
+from mauve_core.texts.text_files import TextFile
 
 # Suffixes that may follow those of texts and molecules.
 PACKED = [packing.removeprefix(".") for packing in PACKINGS]

@@ -37,11 +37,11 @@ from mauve_core.analysis.why import PropertyEffect, WhyCard, why_card, why_sourc
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import percent_with_interval, significant, with_plain_spaces
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import property_named
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.store import Run
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import property_named
 
 Side = Literal["human", "candidate"]
 Label = Literal["stable", "unsure", "noise"]

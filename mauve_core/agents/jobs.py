@@ -13,11 +13,11 @@ from mauve_core.agents.errors import CallError
 from mauve_core.agents.parts import rounded
 from mauve_core.agents.quoting import NOTES, cut
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.texts.text_files import TextFile
 
 
 class CandidateFile(BaseModel):

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import Count, Share
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import Count, Share
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.metadata import is_missing, python_values
-from mauve_core.corpus.text_properties import text_properties
 from mauve_core.numerics.statistics.attributes import draw_halves, explained_variance, guess_categories, purity
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.spread import SeedSpread
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.metadata import is_missing, python_values
+from mauve_core.texts.properties import text_properties
 
 if TYPE_CHECKING:
     import pandas as pd

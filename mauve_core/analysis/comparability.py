@@ -27,9 +27,9 @@ from dataclasses import dataclass
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.scoring.result import Candidate, Comparison
 from mauve_core.scoring.sizes import alike
+from mauve_core.texts.normalizing_steps import titles_of_steps
 
 # Why numbers of texts and of clusters that differ a little do not count.
 CLOSE = "so close that scores move by less than a tenth of half their interval"

@@ -23,18 +23,18 @@ from numpy.typing import NDArray
 from mauve_core.analysis.sentences import Name, Sentence, sentence
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, TO, UNBROKEN, as_percent, written
-from mauve_core.base.validation import Count, Share
+from mauve_core.base.json_codec import Count, Share
 from mauve_core.base.words import Words
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import prompts_of, units_among
-from mauve_core.corpus.token_marks import without_tokens
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.jackknife import difference_of_means
 from mauve_core.numerics.strings.sequences import Sequences
 from mauve_core.numerics.strings.shared import Windows, longest_run, shared_ngrams, windows
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.result import Comparison
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.normalizing import without_tokens
+from mauve_core.texts.pairing import prompts_of, units_among
 
 # Words of an n-gram.
 WORDS = 8

@@ -17,7 +17,7 @@ class Measure:
 @dataclass(frozen=True)
 class Kind:
     """A kind of format: its title, what to do if sides differ in it, how it is measured, and the step of normalizing
-    that takes the difference away (``mauve_core.corpus.normalizing_steps.STEPS``), if there is one.
+    that takes the difference away (``mauve_core.texts.normalizing_steps.STEPS``), if there is one.
     """
 
     name: str

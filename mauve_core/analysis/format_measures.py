@@ -16,11 +16,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.entries import EMPTY
-from mauve_core.corpus.normalizing_steps import steps_of
-from mauve_core.corpus.text_properties import ENDS
-from mauve_core.corpus.token_marks import count_marks, without_tokens
+from mauve_core.texts import Corpus
+from mauve_core.texts.entries import EMPTY
+from mauve_core.texts.normalizing import count_marks, without_tokens
+from mauve_core.texts.normalizing_steps import steps_of
+from mauve_core.texts.properties import ENDS
 
 _Floats = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ import numpy as np
 from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.format_measures import excluded_empty, format_measures
 from mauve_core.analysis.preflight import Preflight
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.normalizing_steps import STEPS, WORDS
+from mauve_core.texts import Corpus
+from mauve_core.texts.normalizing_steps import STEPS, WORDS
 
 # Texts of a side that a preflight reads before a run is started.
 MOST_TEXTS = 2000

@@ -21,9 +21,9 @@ from mauve_core.analysis.precomputed import (
 )
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.metadata import python_values
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run
+from mauve_core.texts.metadata import python_values
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import significant
-from mauve_core.base.validation import Count, NotNegative
+from mauve_core.base.json_codec import Count, NotNegative
 from mauve_core.numerics.divergences.count_pairs import count_pairs
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.resampling.bootstrap import resampled_counts

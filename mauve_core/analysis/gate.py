@@ -17,15 +17,11 @@ from numpy.typing import NDArray
 from mauve_core.analysis.cluster_names import cluster_names
 from mauve_core.analysis.item_words import item_words
 from mauve_core.base.config import HUMAN, CompareConfig
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, summary, with_spread
+from mauve_core.base.json_codec import Count, Share
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.summaries import summary
-from mauve_core.base.validation import Count, Share
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import MatchedBy, shared_prompts, units_among
 from mauve_core.encoders.external_features import FeaturesOrPath
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.resampling.units import require_units
@@ -36,6 +32,9 @@ from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.sides import check_sides, encode_sides, require_skippable, take_features
 from mauve_core.scoring.streams import stream
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.pairing import MatchedBy, shared_prompts, units_among
 
 Side = Literal["reference", "baseline", "candidate"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mauve_core.analysis.words import WordCounts, count_words
-from mauve_core.corpus.kinds import Kind
+from mauve_core.texts.kinds import Kind
 
 # A tag: what stands between two commas, numbers and several words too.
 TAG = r"[^\s,][^,]*"

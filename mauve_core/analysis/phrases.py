@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mauve_core.analysis.words import count_words
+from mauve_core.base.arguments import text_list
 from mauve_core.base.errors import InputError
-from mauve_core.base.text_lists import text_list
-from mauve_core.corpus.phrases import LONGEST, PATTERN
 from mauve_core.numerics.statistics.log_odds import log_odds
+from mauve_core.texts.properties import LONGEST_PHRASE, PHRASE_PATTERN
 
 # Weight of the prior in each set, in texts; by tokens, in texts of average length.
 PRIOR = 10.0
@@ -103,7 +103,9 @@ def distinctive_phrases(
     reach = _reach(confidence)
     # In tokens, the totals count every phrase, however rare.
     least = max(min_texts, 1) if unit == "documents" else 1
-    counted = count_words([*first, *second], stop_words=None, longest=LONGEST, pattern=PATTERN, min_texts=least)
+    counted = count_words(
+        [*first, *second], stop_words=None, longest=LONGEST_PHRASE, pattern=PHRASE_PATTERN, min_texts=least
+    )
     if not counted.vocabulary.size:
         return (), ()
     tokens, texts = _by_set(counted.matrix, len(first)), _by_set(counted.matrix.sign(), len(first))

@@ -29,13 +29,12 @@ from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.why import WhySource, why_source
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
-from mauve_core.base.array_files import load_arrays
+from mauve_core.base.archives import load_arrays
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice, merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_error import SamplingError
@@ -45,6 +44,7 @@ from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
 from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
 from mauve_core.store.placing import locked
+from mauve_core.texts.kinds import kind_of
 
 DERIVED = "derived"
 # Version of the files; other versions are computed again.

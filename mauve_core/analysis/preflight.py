@@ -51,16 +51,16 @@ from mauve_core.base.formatting import (
     with_plain_spaces,
     written,
 )
+from mauve_core.base.json_codec import Count, Share
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import Count, Share
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import prompts_of, units_among
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.resampling.units import too_few
 from mauve_core.numerics.statistics.auc import Auc, auc_of
 from mauve_core.scoring.result import Comparison
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.pairing import prompts_of, units_among
 
 # Chance of any flag for a candidate whose format does not differ.
 LEVEL = 0.01

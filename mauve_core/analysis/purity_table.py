@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.metadata import is_missing
 from mauve_core.numerics.statistics.attributes import purity
+from mauve_core.texts.metadata import is_missing
 
 
 def purest_clusters(labels: ArrayLike, k: int, cells: NDArray[Any]) -> pd.DataFrame:

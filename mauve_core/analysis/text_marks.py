@@ -11,8 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.corpus.phrases import LONGEST
-from mauve_core.corpus.text_properties import NGRAM, WORD
+from mauve_core.texts.properties import LONGEST_PHRASE, NGRAM, WORD
 
 _SPACED = re.compile(r"\S+")
 
@@ -73,7 +72,7 @@ def _phrase_spans(text: str, phrases: frozenset[str]) -> list[tuple[int, int]]:
     words = [(found.group().lower(), *found.span()) for found in WORD.finditer(text)]
     spans = []
     for first in range(len(words)):
-        for length in range(1, LONGEST + 1):
+        for length in range(1, LONGEST_PHRASE + 1):
             part = words[first : first + length]
             if len(part) == length and " ".join(word for word, _, _ in part) in phrases:
                 spans.append((part[0][1], part[-1][2]))

@@ -21,7 +21,7 @@ from mauve_core.analysis.what_if_weights import slice_mask
 from mauve_core.base.errors import InputError
 from mauve_core.base.patterns import compiled_pattern
 from mauve_core.base.words import TEXTS
-from mauve_core.corpus import Corpus
+from mauve_core.texts import Corpus
 
 # Time limit of a regular expression over all texts, and of words, whose time only grows with texts and words.
 SECONDS, WORDS_SECONDS = 5.0, 30.0

@@ -18,12 +18,12 @@ from scipy.sparse import csr_array
 from mauve_core.analysis.phrases import Phrase, distinctive_phrases
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.text_properties import stop_words
 from mauve_core.numerics.feature_space.pairs import nearest_pairs
 from mauve_core.numerics.statistics.effects import Effect, effect
 from mauve_core.scoring.result import Partition
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.properties import stop_words
 
 # A property separates two sets of texts by itself if the whole interval of its AUC lies beyond this.
 SEPARATES = 0.8
@@ -71,7 +71,7 @@ class PropertyEffect:
     Attributes
     ----------
     name : str
-        A key of ``mauve_core.corpus.kinds.Kind.properties``.
+        A key of ``mauve_core.texts.kinds.Kind.properties``.
     effect : Effect or None
         First set against second; None if a set has no text with the property.
     separates : bool

@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mauve_core.base.arguments import text_list
 from mauve_core.base.errors import InputError
-from mauve_core.base.text_lists import text_list
 
 # Runs of two or more word characters of any script, in lower case, without English contractions: *it's*, *they'll* and
 # *don't* give *it* and *they*, of which no piece behind the apostrophe is a word.

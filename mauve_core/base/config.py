@@ -1,7 +1,14 @@
-"""Settings of a run: frozen, validated and hashable; they travel with every result.
+"""Settings of a run, and the names and defaults that commands announce.
 
-Each class validates itself on construction, so that a wrong setting fails before any work starts. :meth:`as_dict`
-turns it into plain JSON, so that a stored run records exactly how it was made.
+Settings are frozen, validated and hashable, and travel with every result. Each class validates itself on construction,
+so that a wrong setting fails before any work starts; :meth:`as_dict` turns it into plain JSON, so that a stored run
+records exactly how it was made.
+
+A model behind an OpenAI-compatible server has a name such as ``openai:http://localhost:8000/v1#bge-m3``. It is stored
+with every run, so it must not hold a key or a password: a URL with either is refused, and no message repeats it.
+
+The names of measures, estimators and other choices are here so that a wrong command is refused before slow libraries
+load. ``tests/cli/test_commands.py`` checks that the registries have these names.
 """
 
 from __future__ import annotations
@@ -9,14 +16,86 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
+from urllib.parse import urlsplit
 
+from mauve_core.base.arguments import require_text
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json
-from mauve_core.base.names import require_text
-from mauve_core.base.server_names import names_server, parse_server_name
-from mauve_core.base.validation import Holds, NotBlank, Seeds, Within
+from mauve_core.base.json_codec import Holds, NotBlank, Seeds, Within, check_fields, dataclass_to_json, from_json
+
+# Beginnings of a name: a model that continues a text (or embeds it), and one that answers a message.
+COMPLETIONS, CHAT = "openai:", "openai-chat:"
+
+FORM = "openai:URL#model, such as openai:http://localhost:8000/v1#bge-m3"
+CHAT_FORM = "openai-chat:URL#model, such as openai-chat:http://localhost:8000/v1#qwen3"
+
+_URL = re.compile(r"https?://[\x21-\x7e]+\Z")
+
+
+@dataclass(frozen=True)
+class ServerName:
+    """A model behind a server.
+
+    Attributes
+    ----------
+    url : str
+        Scheme, host in lower case, port and path, without a slash at the end.
+    model : str
+        What the server calls the model.
+    chat : bool
+        Whether texts are asked for as answers to a message.
+    """
+
+    url: str
+    model: str
+    chat: bool = False
+
+    @property
+    def host(self) -> str:
+        """Host without port."""
+        return urlsplit(self.url).hostname or ""
+
+
+def names_server(name: str) -> bool:
+    """Return whether ``name`` is meant as that of a model behind a server."""
+    return name.startswith((COMPLETIONS, CHAT))
+
+
+def parse_server_name(name: str) -> ServerName:
+    """Read ``openai:URL#model`` or ``openai-chat:URL#model``.
+
+    Raises
+    ------
+    InputError
+        The URL is none, has a user, a password or a query, or the model is missing. The message does not repeat the
+        URL, which may hold a secret.
+    """
+    kind = CHAT if name.startswith(CHAT) else COMPLETIONS
+    url, _, model = name.removeprefix(kind).partition("#")
+    if "@" in url or "@" in model.rpartition("#")[0]:
+        raise _refused("A server's URL holds a user or a password, which would be stored with the run")
+    if "?" in url:
+        raise _refused("A server's URL holds a query, which may be a key and would be stored with the run")
+    if not model.strip() or not model.isprintable():
+        raise _refused("The name of a server's model is missing", todo="Write the model's name after #")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if not _URL.match(url) or not parts.hostname:
+        raise _refused("The URL of a server cannot be read")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    netloc = host if port is None else f"{host}:{port}"
+    return ServerName(f"{parts.scheme}://{netloc}{parts.path.rstrip('/')}", model.strip(), kind == CHAT)
+
+
+def _refused(wrong: str, todo: str = "Put a key into the environment: MAUVE_LENS_API_KEY") -> InputError:
+    return InputError(wrong, allowed=FORM, todo=todo)
+
 
 Pooling = Literal["auto", "last", "first", "mean"]
 Precision = Literal["float32", "tf32", "bfloat16", "float16"]
@@ -211,3 +290,84 @@ def encoder_in_words(model: str | None, features_from: str | None) -> str:
     if model is not None:
         return model
     return "features given" if features_from is None else f"features of {features_from}"
+
+
+# Text measures that have a number of neighbors.
+MEASURES_OVER_K = ("precision", "recall", "density", "coverage")
+
+# Text measures, in display order.
+MEASURE_NAMES = (
+    "perplexity", "zipf", "repetition", "distinct", "diversity", "self-bleu", "discriminator", "sparsemax", "token-js",
+    "epsilon-perplexity", *MEASURES_OVER_K, "copied", "vendi", "length",
+)  # fmt: skip
+
+ESTIMATOR_NAMES = (
+    "kmeans", "drmm", "lattice", "knn", "kde", "classifier", "gaussian", "direct", "strings", "ngram-kernel",
+    "subsequence-kernel", "transport", "frechet", "frechet-limit", "quantised-transport", "transport-linear",
+    "transport-barycentric", "mmd", "kid",
+)  # fmt: skip
+SUMMARY_NAMES = (
+    "mauve", "frontier-integral", "mid", "divergence", "forward-kl", "backward-kl", "exponentiated-kl",
+    "jensen-shannon", "auc",
+)  # fmt: skip
+# Predefined sets of methods.
+PRESET_NAMES = ("divergences", "iclr", "smoothing", "bias", "quantisers", "estimators", "transport")
+
+# Which expectation is which, for people.
+ABOUT_EXPECTATIONS = (
+    "union, the default, averages density ratios over both samples, so that no single ratio can dominate; the papers "
+    "average D(P || R) over the sample of Q and D(Q || R) over that of P (other; JMLR 2023, equations 24 to 29 and "
+    "46), and with the probabilities of two models each over its own sample (own; section 7.3.3)."
+)
+
+# What the corrections do, for people.
+ABOUT_CORRECTIONS = (
+    "bootstrap takes the bootstrap's bias off both errors of the KL frontier, none below 0: the score then estimates "
+    "that of the sources on these bins, not that of so many texts; with summary=mauve, frontier-integral or mid, "
+    "without smoothing. It is not from the papers."
+)
+
+# Default number of seeds of a random estimator for which the run has no fits.
+METHOD_SEEDS = 3
+
+# The setting of a sweep: tokens per text, texts per side, clusters, the constant c, or a decoder's parameter.
+Over = Literal["length", "n", "k", "scale", "decoder"]
+
+# Nearest neighbors; principal components; the kernel's bandwidth as a multiple of the one chosen by log loss.
+EstimatorAxis = Literal["neighbors", "components", "bandwidth"]
+
+# Every axis of a sweep.
+Axis = Literal[Over, EstimatorAxis]
+
+AXES: tuple[Over, ...] = get_args(Over)
+ESTIMATOR_AXES: tuple[EstimatorAxis, ...] = get_args(EstimatorAxis)
+EVERY_AXIS: tuple[Axis, ...] = (*AXES, *ESTIMATOR_AXES)
+
+PROBE_SPLITS = 3
+# The first 70% of the words shuffled, and the last 30%.
+POSITION_PROBES = ("shuffle-beginning", "shuffle-end")
+
+# Encoders that need no network if their packages are installed: last token, mean over tokens, word vectors, topics.
+USUAL_ENCODERS = (DEFAULT_MODEL, f"{DEFAULT_MODEL}:pooling=mean", f"{DEFAULT_MODEL}:pooling=mean,layer=0", "minilm")
+
+# Default number of human texts from which it is seen where encoders look.
+POSITION_TEXTS = 512
+
+# Value of an attribute table's ``source`` that means every side of the partition.
+ALL_SIDES = "all"
+
+# Default number of random halves.
+ATTRIBUTE_SPLITS = 10
+
+# Expected share of false findings, at most, unless another is chosen.
+FDR = 0.05
+
+# The three questions by name, in the order and wording of JMLR 2023, appendix E.3.
+QUESTIONS: Mapping[str, str] = {
+    "interesting": "Which continuation is more interesting or creative, given the context?",
+    "sensible": "Which continuation makes more sense, given the context?",
+    "human-like": "Which continuation is more likely to be written by a human?",
+}
+
+# A tie of two sources counts as half a win for each, or as a coin flip says.
+TieRule = Literal["half", "random"]

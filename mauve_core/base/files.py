@@ -2,19 +2,27 @@
 
 All data is under one folder (``MAUVE_LENS_HOME``, else the platform's user data folder). Only its owner can read it:
 folders have mode 0700 and files 0600, whatever the umask. Files written elsewhere follow the umask. A file is written
-beside its final place (``partial.py``), flushed to the disk, and renamed, so that a kill or a full disk never leaves
-half of one; its folder is flushed, too, so that a power cut takes back nothing that was said to be stored. A stored
-file is opened by :func:`open_regular` and read whole only within a limit, so that a named pipe, a device or a huge file
-in its place neither blocks nor fills the memory.
+under a hidden name in the folder of its final place, flushed to the disk, and renamed, so that a kill or a full disk
+never leaves half of one; its folder is flushed, too, so that a power cut takes back nothing that was said to be stored.
+Its writer holds a lock of the system (flock), which ends with the process, however that ends. So a hidden file that
+nobody holds was left behind, whatever its age and the clock say.
+
+A stored file is opened by :func:`open_regular` and read whole only within a limit, so that a named pipe, a device or a
+huge file in its place neither blocks nor fills the memory.
 """
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import os
+import re
+import secrets
 import shutil
 import stat
+import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
@@ -26,8 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from platformdirs import user_data_path
 
-from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.partial import file_for, hidden_beside
+from mauve_core.base.errors import InputError, StorageError, library_errors
 
 HOME_VARIABLE = "MAUVE_LENS_HOME"
 # Modes of folders and files below the home folder.
@@ -331,7 +338,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object], *, privat
             kind = StorageError if private else InputError
             raise kind(f"Cannot write {path}", allowed="a new file, or a regular one", todo="Give another path")
         make_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
-        temporary, handle = file_for(path, PRIVATE_FILE if private else 0o666)
+        temporary, handle = partial_file(path, PRIVATE_FILE if private else 0o666)
         try:
             with os.fdopen(handle, "wb") as stream:
                 write(stream)
@@ -387,3 +394,168 @@ def require_digest(path: Path, digest: str | None, *, follow: bool = True) -> No
 @lru_cache(maxsize=1 << 14)
 def _digest_at(path: Path, state: tuple[int, int, int], follow: bool) -> str:  # noqa: ARG001 (the state is part of the key)
     return digest_of_file(path, follow=follow)
+
+
+_NAME = re.compile(r"\..+\.[0-9a-f]{16}")
+
+
+def hidden_beside(path: Path) -> Path:
+    """Return a new hidden name beside ``path`` for what will be there."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+
+
+def partial_file(path: Path, mode: int) -> tuple[Path, int]:
+    """Create a file that will be ``path``; return its hidden path and its handle, which holds its lock."""
+    while True:
+        partial = hidden_beside(path)
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        if _is_held(handle):
+            return partial, handle
+        os.close(handle)
+
+
+@contextmanager
+def partial_folder(path: Path) -> Iterator[Path]:
+    """Yield a hidden folder to fill and to rename to ``path``, locked; what is not renamed in the block is removed."""
+    partial, handle = _open_folder(path)
+    try:
+        yield partial
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        os.close(handle)
+
+
+def _open_folder(path: Path) -> tuple[Path, int]:
+    while True:
+        partial = hidden_beside(path)
+        partial.mkdir(0o700)
+        with suppress(FileNotFoundError):  # another process removed it before it was locked
+            handle = os.open(partial, os.O_RDONLY | os.O_DIRECTORY)
+            if _is_held(handle):
+                return partial, handle
+            os.close(handle)
+
+
+def _is_held(handle: int) -> bool:
+    """Lock what was just created; False if another process locked or removed it before."""
+    try:
+        if not lock_within(handle, 0):
+            return False
+    except OSError:  # a disk without locks, on which nothing is taken for left behind either
+        return True
+    return os.fstat(handle).st_nlink > 0
+
+
+def remove_abandoned(folder: Path, unchanged_s: float = 0.0) -> None:
+    """Remove what dead processes were writing below ``folder``; links are not followed, and what resists stays.
+
+    So does what has changed in the last seconds: on a disk of several machines, locks may not tell who writes.
+    """
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name):
+                if not unchanged_s or time.time() - entry.stat(follow_symlinks=False).st_mtime > unchanged_s:
+                    remove_if_abandoned(Path(entry.path))
+            elif entry.is_dir(follow_symlinks=False):
+                remove_abandoned(Path(entry.path), unchanged_s)
+
+
+def remove_if_abandoned(path: Path) -> None:
+    """Remove a file or a folder that nobody holds locked."""
+    with suppress(OSError):  # it is gone, a link, or on a disk without locks
+        access = os.O_RDONLY if path.is_dir() else os.O_RDWR  # over NFS, what is locked must be open for writing
+        handle = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if not lock_within(handle, 0):
+                return
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+        finally:
+            os.close(handle)
+
+
+# A change takes milliseconds, or as long as the wait for another process to end.
+LOCK_PATIENCE_S = 30.0
+
+_POLL_S = 0.01
+
+
+@contextmanager
+def exclusive_lock(handle: int, what: str, patience_s: float | None = None) -> Iterator[None]:
+    """Hold the lock of an open file or folder, and close it at the end of the block; messages call it ``what``.
+
+    Raises
+    ------
+    StorageError
+        Someone else has held the lock for ``patience_s``, by default longer than any change takes; the block does not
+        start.
+    """
+    patience_s = LOCK_PATIENCE_S if patience_s is None else patience_s
+    try:
+        if not lock_within(handle, patience_s):
+            raise StorageError(
+                f"Another process has been changing {what} for {patience_s:.0f} seconds",
+                todo="Try again; if this persists, end the process that is stuck",
+            )
+        yield
+    finally:
+        os.close(handle)
+
+
+def lock_within(handle: int, seconds: float) -> bool:
+    """Wait up to ``seconds`` to lock an open file or folder; return whether it is locked."""
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL_S)
+        else:
+            return True
+
+
+def bundled(name: str) -> Path:
+    """Return a folder of ``data``, which an installed package holds and a clone of the repository has beside it."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "data"
+    return (inside if inside.is_dir() else package.parent / "data") / name
+
+
+MOST_TOML_BYTES = 2**16
+
+# Most dots of one line: for a key of so many parts, the parser takes time and memory in the square of their number.
+MOST_TOML_DOTS = 1000
+
+
+def read_toml(path: Path, what: str = "file of settings") -> dict[str, Any]:
+    """Return the content of the file, which messages call ``what``.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, is too large, has a line with more than ``MOST_DOTS`` dots, or is not TOML.
+    """
+    if require_plain_file(path, what) > MOST_TOML_BYTES:
+        raise InputError(f"{path} is too large for a {what}", allowed=f"at most {MOST_TOML_BYTES:,} bytes")
+    try:
+        with open_regular(path) as stream:
+            content = stream.read(MOST_TOML_BYTES).decode("utf-8")
+        for number, line in enumerate(content.split("\n"), start=1):
+            if line.count(".") > MOST_TOML_DOTS:
+                raise InputError(f"Line {number} of {path} has too many dots", allowed=f"at most {MOST_TOML_DOTS:,}")
+        with library_errors(lambda error: _no_toml(path, error)):
+            return tomllib.loads(content)
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}", todo="Check its permissions") from error
+    except ValueError as error:
+        raise _no_toml(path, error) from error
+
+
+def _no_toml(path: Path, error: BaseException) -> InputError:
+    return InputError(f"{path} is not a TOML file", received=str(error), allowed="lines such as seeds = 10")

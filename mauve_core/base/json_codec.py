@@ -1,23 +1,30 @@
-"""The JSON codec: converts dataclasses to plain JSON and back by their annotations.
+"""JSON: dataclasses to plain values and back by their annotations, and documents of other programs within limits.
 
 The annotation of a field is also its check: floats are finite, integers fit into 64 bits, and text has a maximum
 length. Tuples become lists; mappings and dataclasses become objects. ``Annotated[float, Within(0, 1)]`` adds a range.
 A new field therefore needs no code here, and whoever reads a dataclass can rely on its types.
+
+JSON of others is parsed only if it holds no more values than its reader allows: ``[],`` has three bytes in a file and
+becomes an object of 80 in memory, so a limit of bytes alone bounds little.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 import types
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import (
     Annotated,
     Any,
     Literal,
+    TypedDict,
     TypeVar,
     Union,
     cast,
@@ -30,7 +37,167 @@ from typing import (
 import numpy as np
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import As, Holds, Within, Written
+
+
+@dataclass(frozen=True)
+class Within:
+    """Range of a number, ends included."""
+
+    low: float = -math.inf
+    high: float = math.inf
+
+
+@dataclass(frozen=True)
+class As:
+    """Types of the named entries of a mapping; other entries may hold anything."""
+
+    kind: Any
+
+
+@dataclass(frozen=True)
+class Holds:
+    """A further condition on a value; ``allowed`` describes it in messages."""
+
+    test: Callable[[Any], bool]
+    allowed: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """A value whose JSON form has the type ``kind``; ``write`` and ``read`` convert to that form and back."""
+
+    kind: Any
+    write: Callable[[Any], Any]
+    read: Callable[[Any], Any]
+
+
+class Joined:
+    """One JSON object with the fields of several dataclasses or TypedDicts; a later one may replace fields of others,
+    and the last one says in its docstring what the object is."""
+
+    def __init__(self, *kinds: type) -> None:
+        self.kinds = kinds
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """Range of an estimate, for its JSON schema: of its mean, interval and values, not of its standard deviations. What
+    the program computes lies in it; imported values are not checked."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class RangedByName:
+    """As :class:`Ranged`, of the entries of a mapping by their names."""
+
+    bounds: Mapping[str, tuple[float, float]]
+
+
+# Digits of a number that surely fits into 64 bits.
+_MOST_DIGITS = 18
+
+NotBlank = Annotated[str, Holds(lambda text: bool(text.strip()), "text other than blanks")]
+
+# A number that may be infinite; JSON has no infinity, so it is written as text.
+Extended = Annotated[float, Written(Literal["inf", "-inf"] | float, lambda x: x if math.isfinite(x) else str(x), float)]
+
+# A count.
+Count = Annotated[int, Within(0, 2**53)]
+
+# A number of repetitions: seeds, splits.
+Few = Annotated[int, Within(0, 1000)]
+
+# A number of repetitions, at least one.
+Seeds = Annotated[int, Within(1, 1000)]
+
+NotNegative = Annotated[float, Within(0)]
+Share = Annotated[float, Within(0, 1)]
+
+# A p-value of exchanged or permuted texts, which counts the observed one.
+PValue = Annotated[float, Within(0, 1), Holds(lambda p: p > 0, "a number above 0, up to 1")]
+
+
+class Origin(TypedDict, total=False):
+    """One side of the run that a table was made from.
+
+    Attributes
+    ----------
+    n : int
+        Number of texts.
+    digest : str
+        SHA-256 of ids and texts.
+    """
+
+    n: Count
+    digest: str
+
+
+class OtherCorpus(TypedDict, total=False):
+    """Texts of another corpus, which clusters were learned on.
+
+    Attributes
+    ----------
+    title : str
+        The run or file that they are from.
+    n : int
+        Number of texts.
+    digest : str
+        SHA-256 of ids and texts.
+    """
+
+    title: str
+    n: Count
+    digest: str
+
+
+class Settings(TypedDict, total=False):
+    """The settings that are read back from a table of results.
+
+    Attributes
+    ----------
+    seeds, splits, permutations : int
+        Number of seeds, of splits into halves, and of permutations of a test.
+    own_k : int
+        Number of clusters of the run.
+    candidate : str or None
+        Whose pairwise clusters were used; None for the joint ones.
+    source : str
+        Whose texts were used.
+    rows : list of int or None
+        Places of the texts that were used; None for all.
+    texts : mapping of str to int
+        Number of texts by source.
+    sources : mapping of str to Origin
+        The run's sides by name.
+    clusters_from : OtherCorpus
+        Texts of another corpus, which clusters were learned on.
+    own_neighbours : int
+        Number of neighbors of ``mauve-lens measure``.
+    """
+
+    seeds: Few
+    splits: Few
+    permutations: Count
+    own_k: Count
+    candidate: str | None
+    source: str
+    rows: list[int] | None
+    texts: Mapping[str, Count]
+    sources: Mapping[str, Origin]
+    clusters_from: OtherCorpus
+    own_neighbours: Count
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that a text of ASCII digits writes; None for other text, or a number beyond 64 bits.
+
+    Python's own ``int`` refuses long texts with advice for programmers, and takes digits of every script.
+    """
+    usable = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    return int(text) if usable else None
+
 
 _T = TypeVar("_T")
 
@@ -316,3 +483,61 @@ def _bound(number: float) -> str:
 
 def _short(value: object) -> str:
     return repr(value)[:80]
+
+
+# Most values of one document: settings of a model, a line of a table, or what a server answers.
+MOST_VALUES = 2_000_000
+
+_BETWEEN_QUOTES = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+
+
+def parse_json(source: bytes | str, **options: Any) -> Any:
+    """Return what ``json.loads`` does of the source, with its options.
+
+    Raises
+    ------
+    ValueError, RecursionError
+        As ``json.loads``, or the source holds more than ``MOST_VALUES`` values.
+    """
+    require_few_values(source)
+    return json.loads(source, **options)
+
+
+def require_few_values(source: bytes | str, most: int | None = None) -> None:
+    """Raise ValueError if JSON holds more values than ``most``, or ``MOST_VALUES``, before any of them takes memory."""
+    most = MOST_VALUES if most is None else most
+    if len(source) <= most or _openings(source) <= most:
+        return
+    data = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
+    if _openings(_BETWEEN_QUOTES.sub(b"", data)) > most:  # commas of texts are no values
+        raise ValueError(f"it holds more than {most:,} values")
+
+
+def _openings(source: bytes | str) -> int:
+    """At most so many values follow the first one."""
+    marks = (",", "[", "{")
+    return sum(source.count(mark) if isinstance(source, str) else source.count(mark.encode()) for mark in marks)
+
+
+HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object; ValueError if a name occurs twice."""
+    row = dict(pairs)
+    if len(row) != len(pairs):
+        repeated = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise ValueError(f"the name {repeated!r} occurs twice in one object")
+    return row
+
+
+def require_whole_characters(source: str, value: Any, location: str) -> None:
+    """Raise InputError if the JSON source of a value holds half of a surrogate pair."""
+    if HALF_PAIR.search(source):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{location} holds half of a surrogate pair, which is not a character",
+                todo="Rewrite the text with errors='replace'",
+            ) from error

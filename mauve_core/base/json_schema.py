@@ -29,7 +29,7 @@ from typing import (
 
 import numpy as np
 
-from mauve_core.base.validation import As, Holds, Joined, Ranged, RangedByName, Within, Written
+from mauve_core.base.json_codec import As, Holds, Joined, Ranged, RangedByName, Within, Written
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -56,7 +56,7 @@ def json_schema(kind: Any) -> Schema:
     kind : type or annotation
         Of these: None, bool, int, float, str, Literal, unions, tuples, lists, sequences, mappings with text as keys,
         rows of numbers (NumPy), dataclasses as :func:`dataclass_to_json` writes them, TypedDict, Any, and the markers
-        of :mod:`mauve_core.base.validation`.
+        of :mod:`mauve_core.base.json_codec`.
 
     Returns
     -------

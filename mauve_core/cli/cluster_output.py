@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from mauve_core.analysis.sentences import Sentence
 from mauve_core.base.formatting import printable
-from mauve_core.base.validation import Count, Share
+from mauve_core.base.json_codec import Count, Share
 from mauve_core.cli.options import sentences_text
 from mauve_core.scoring.tables import aligned
 

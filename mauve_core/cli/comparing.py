@@ -29,12 +29,12 @@ from mauve_core.cli.parser import QUOTE_PATTERNS
 from mauve_core.cli.sharding import add_engine_options, compare_in_shards
 from mauve_core.cli.standard_input import file_of
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, named, source_fields, text_files
-from mauve_core.corpus import Table, read_table
-from mauve_core.corpus.by_source import guess_column, names_of, reference_among, source_columns, sources_of
-from mauve_core.corpus.folders import spelled_out
-from mauve_core.corpus.text_files import TextFile, look_at
 from mauve_core.store import Run
 from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.texts import Table, read_table
+from mauve_core.texts.building import guess_column, names_of, reference_among, source_columns, sources_of
+from mauve_core.texts.streams import spelled_out
+from mauve_core.texts.text_files import TextFile, look_at
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

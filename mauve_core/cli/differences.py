@@ -7,8 +7,7 @@ import argparse
 import textwrap
 from typing import TYPE_CHECKING
 
-from mauve_core.base.choices import MEASURE_NAMES
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import MEASURE_NAMES, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
 from mauve_core.base.words import Words

@@ -6,8 +6,7 @@ import math
 from typing import Annotated, Any, Literal, TypedDict
 
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Count, Extended, NotNegative, Share, Within
+from mauve_core.base.json_codec import Count, Extended, NotNegative, Share, Within, dataclass_to_json
 from mauve_core.experiments.diversity import (
     Agreement,
     MissedClusters,

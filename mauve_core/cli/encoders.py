@@ -7,8 +7,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.choices import POSITION_TEXTS, USUAL_ENCODERS
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import POSITION_TEXTS, SCORES, USUAL_ENCODERS
 from mauve_core.base.formatting import NONE, correlation, printable
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (

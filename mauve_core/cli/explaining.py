@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mauve_core.base.choices import FDR
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import FDR, HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable, significant, with_plain_spaces
 from mauve_core.base.progress import ConsoleProgress
@@ -18,10 +17,10 @@ from mauve_core.base.words import Words
 from mauve_core.cli import served
 from mauve_core.cli.options import results_only, write, write_json
 from mauve_core.cli.text_files import add_field_options, named, notes_of, read, refuse_fields, say_notes, text_files
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import kind_of
 
 if TYPE_CHECKING:
     from mauve_core.analysis.findings.finding import Finding, More

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.toml_files import read_toml
+from mauve_core.base.files import read_toml
 
 # What each key holds.
 _KINDS = {

@@ -35,9 +35,7 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, named, read, text_files
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.normalizing import normalize
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.reporting.gate_summary import (
     UNFINISHED,
     error_junit,
@@ -48,6 +46,8 @@ from mauve_core.reporting.gate_summary import (
     to_terminal,
 )
 from mauve_core.scoring.gate_rule import MEASURE, RULE, SMALLEST_EFFECTS, GateRule, Verdict, require_measures
+from mauve_core.texts import Corpus
+from mauve_core.texts.normalizing import normalize
 
 if TYPE_CHECKING:
     from mauve_core.analysis.gate import GateResult

@@ -9,17 +9,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from mauve_core.base.choices import QUESTIONS, TieRule
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, QUESTIONS, TieRule
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import require_plain_file, write_atomically
 from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, plural, printable, written
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import of_run, write, write_json
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.streams import refusals
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import ID_PATTERN, Run, RunStore
+from mauve_core.texts import Corpus
+from mauve_core.texts.streams import refusals
 
 if TYPE_CHECKING:
     from mauve_core.judgments import Correlation, Indicator, Player, Ranking, Rating

@@ -8,8 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mauve_core.base.choices import MEASURE_NAMES, MEASURES_OVER_K
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, MEASURE_NAMES, MEASURES_OVER_K
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, printable, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
@@ -27,9 +26,9 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, notes_of, read, refuse_fields, text_files
-from mauve_core.corpus.kinds import common_kind, require_words
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import RunStore
+from mauve_core.texts.kinds import common_kind, require_words
 
 if TYPE_CHECKING:
     from mauve_core.experiments.text_measures import Measurements, Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.choices import (
+from mauve_core.base.config import (
     ABOUT_CORRECTIONS,
     ABOUT_EXPECTATIONS,
     ESTIMATOR_NAMES,

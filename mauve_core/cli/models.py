@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from mauve_core.base.config import names_server
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, printable, verb
-from mauve_core.base.server_names import names_server
 from mauve_core.cli import served
 from mauve_core.cli.options import (
     add_decoder_options,
@@ -78,7 +78,7 @@ def _encode(args: argparse.Namespace) -> int:
         name_default_encoder(args)
         texts = corpus.encoder_inputs(config.with_prompt)
         from mauve_core.encoders import encode
-        from mauve_core.encoders.feature_store import FeatureStore
+        from mauve_core.encoders.features import FeatureStore
 
         features = encode(texts, config, store=FeatureStore(), device=args.device, progress=progress_of(args))
         write_features(out, features.array, half=args.half)

@@ -11,15 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from mauve_core.analysis.sentences import Sentence
-from mauve_core.base.config import (
-    DEFAULT_MODEL,
-    PAPERS_MODEL,
-    Dtype,
-    EncoderConfig,
-    Pooling,
-    ScoreConfig,
-    UnitRows,
-)
+from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig, UnitRows
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import UNBROKEN, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
@@ -27,14 +19,14 @@ from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.cli import pace
 from mauve_core.cli.outputs import FIELD, shape_of
 from mauve_core.cli.parser import Store
-from mauve_core.corpus.kinds import Kind, kind_at
-from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.tables import to_table
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
+from mauve_core.texts.kinds import Kind, kind_at
+from mauve_core.texts.normalizing_steps import ALLOWED, parse_steps
 
 _NEED_NO_CHECK = ("auto", "cpu")
 
@@ -150,7 +142,7 @@ def name_default_encoder(args: argparse.Namespace, of: str | None = None, field:
         said = _DEFAULT_TAKEN if kind is None or kind.has_words else _default_for(kind)
         sys.stderr.write(f"{said}\n")
     if args.dtype == "auto":
-        from mauve_core.encoders.precision import choose_precision  # imports torch
+        from mauve_core.encoders.devices import choose_precision  # imports torch
 
         note = choose_precision(encoder_config(args), args.device or "auto").note
         sys.stderr.write(f"Precision: {note}\n" if note else "")

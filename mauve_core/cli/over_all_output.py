@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from mauve_core.base.formatting import printable, with_plain_spaces
-from mauve_core.base.validation import Count
+from mauve_core.base.json_codec import Count
 from mauve_core.cli.options import LINE, sentences_text
 from mauve_core.scoring.comparison_json import DifferenceJson, ScoresJson
 from mauve_core.scoring.tables import aligned

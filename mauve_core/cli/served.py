@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mauve_core.base.config import names_server
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
-from mauve_core.base.server_names import names_server
 
 if TYPE_CHECKING:
     from mauve_core.decoding.served import ServerOptions

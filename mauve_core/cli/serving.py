@@ -16,11 +16,11 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.extras import MissingPackageError, asking_for_packages
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
-from mauve_core.corpus import limits
 from mauve_core.numerics.feature_space.stacked import require_columns
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import MAX_BYTES, hashed
 from mauve_core.store import RunStore
+from mauve_core.texts import limits
 
 DEFAULT_PORT, LAST_PORT = 8501, 65535
 THIS_MACHINE = "127.0.0.1"

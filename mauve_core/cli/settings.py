@@ -41,7 +41,7 @@ def settings_of(command: str, known: Sequence[str]) -> dict[str, Any]:
     named = os.environ.get(VARIABLE, "")
     if not named.strip():
         return {}
-    from mauve_core.base.toml_files import read_toml
+    from mauve_core.base.files import read_toml
 
     tables: dict[str, Any] = read_toml(Path(named))
     for name, table in tables.items():

@@ -12,7 +12,7 @@ from mauve_core.analysis.findings.rows import FindingJson
 from mauve_core.analysis.gate import GateResult
 from mauve_core.analysis.preflight import Preflight
 from mauve_core.analysis.verdict import VerdictJson
-from mauve_core.base.validation import Count, Joined, NotNegative, Within
+from mauve_core.base.json_codec import Count, Joined, NotNegative, Within
 from mauve_core.cli.outputs import OfRun
 from mauve_core.cli.over_all_output import OverAllJson
 from mauve_core.experiments.attributes_over_k import AttributeTable

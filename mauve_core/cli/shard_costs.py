@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import file_size, plural, printable, significant, with_plain_spaces
+from mauve_core.base.json_codec import Count, NotNegative
 from mauve_core.base.progress import Paced, Progress, format_seconds
-from mauve_core.base.validation import Count, NotNegative
 from mauve_core.cli.options import progress_of, results_only, write, write_json
 from mauve_core.scoring.tables import aligned
 

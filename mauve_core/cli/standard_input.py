@@ -17,10 +17,10 @@ from typing import IO
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import make_folder, storage_errors, write_atomically
-from mauve_core.corpus import limits
-from mauve_core.corpus.streams import CHUNK, PACKED
-from mauve_core.corpus.table import DELIMITERS
 from mauve_core.jobs import leftovers
+from mauve_core.texts import limits
+from mauve_core.texts.streams import CHUNK, PACKED
+from mauve_core.texts.tables import DELIMITERS
 
 STANDARD_INPUT = "-"
 

@@ -12,7 +12,7 @@ from typing import TypedDict
 
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import file_size, printable, with_plain_spaces
-from mauve_core.base.validation import Count
+from mauve_core.base.json_codec import Count
 from mauve_core.cli import library
 from mauve_core.cli.options import LINE, add_output_options, progress_of, run_json, run_table, write, write_json
 from mauve_core.cli.over_all_output import over_all_parts

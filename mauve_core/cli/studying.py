@@ -21,10 +21,10 @@ from mauve_core.cli.options import (
     score_config,
 )
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, text_file
-from mauve_core.corpus.text_files import require_there
 from mauve_core.decoding import GenerationSettings
 from mauve_core.store import Run
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
+from mauve_core.texts.text_files import require_there
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

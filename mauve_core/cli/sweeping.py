@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from mauve_core.base.choices import EVERY_AXIS, METHOD_SEEDS
+from mauve_core.base.config import EVERY_AXIS, METHOD_SEEDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, printable, with_two_spreads
 from mauve_core.cli.options import add_device_option, add_output_options, of_run, show_result

@@ -16,12 +16,12 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
 from mauve_core.cli.standard_input import STANDARD_INPUT, file_of, files_of
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.data_sets import names_data_set
-from mauve_core.corpus.delimited import require_quoting
-from mauve_core.corpus.reading import WILD, matches
-from mauve_core.corpus.text_files import TextFile, look_at
 from mauve_core.shards.places import is_url
+from mauve_core.texts import Corpus
+from mauve_core.texts.data_sets import names_data_set
+from mauve_core.texts.delimited import require_quoting
+from mauve_core.texts.reading import WILD, matches
+from mauve_core.texts.text_files import TextFile, look_at
 
 # What a file of texts may be, for help.
 TEXT_FILE = (

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Annotated, Any, TypeAlias, TypedDict
 
 from mauve_core.base.formatting import printable
+from mauve_core.base.json_codec import Count, Joined, NotNegative
 from mauve_core.base.progress import format_seconds
-from mauve_core.base.validation import Count, Joined, NotNegative
 from mauve_core.cli.options import write, write_json
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState

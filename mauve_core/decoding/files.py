@@ -17,11 +17,11 @@ from typing import Any
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
-from mauve_core.corpus.entries import repeated_of
-from mauve_core.corpus.generations import GENERATION, generation_id
 from mauve_core.decoding.decoders import Decoder, parse_decoder
 from mauve_core.decoding.prompts import GenerationSettings, Prompts
 from mauve_core.encoders.catalogue import ModelIdentity, package_version
+from mauve_core.texts.entries import repeated_of
+from mauve_core.texts.generations import GENERATION, generation_id
 
 MANIFEST = "manifest.json"
 

@@ -19,10 +19,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from mauve_core.base.config import names_server
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.server_names import names_server
-from mauve_core.corpus.generations import generation_id
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.decoding.files import (
     finished_texts,
@@ -40,6 +39,7 @@ from mauve_core.decoding.prompts import GenerationSettings, Prompts
 from mauve_core.decoding.vllm_engine import generate_with_vllm
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
+from mauve_core.texts.generations import generation_id
 
 if TYPE_CHECKING:
     import torch

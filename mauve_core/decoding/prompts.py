@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from mauve_core.base.arguments import text_list
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import check_fields
-from mauve_core.base.text_lists import text_list
-from mauve_core.base.validation import Within
-from mauve_core.corpus import corpus_from_table
-from mauve_core.corpus.fields import guess_prompt
-from mauve_core.corpus.reading import read_table
+from mauve_core.base.json_codec import Within, check_fields
 from mauve_core.decoding.decoders import Decoder
+from mauve_core.texts import corpus_from_table
+from mauve_core.texts.fields import guess_prompt
+from mauve_core.texts.reading import read_table
 
 MAX_REPEATS = 1000
 

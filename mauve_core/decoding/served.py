@@ -17,19 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from mauve_core.base.config import ServerName, parse_server_name
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
-from mauve_core.base.json_codec import check_fields
+from mauve_core.base.json_codec import Within, check_fields
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.server_names import ServerName, parse_server_name
-from mauve_core.base.validation import Within
-from mauve_core.corpus.generations import generation_id
 from mauve_core.decoding.decoders import Decoder, stream_key
 from mauve_core.decoding.files import as_json, is_written, manifest_of, parts_of, write_manifest, write_rows
 from mauve_core.decoding.prompts import GenerationSettings, Prompts
 from mauve_core.encoders.catalogue import ModelIdentity, identify
-from mauve_core.encoders.servers.client import Server
-from mauve_core.encoders.servers.completions import read_completion
+from mauve_core.encoders.servers import Server, read_completion
+from mauve_core.texts.generations import generation_id
 
 # Seeds are sent as numbers up to this one, which every server takes.
 LARGEST_SEED = 2**31 - 1

@@ -25,7 +25,6 @@ from mauve_core.base.config import Precision
 from mauve_core.base.errors import InputError, ModelUnavailableError, library_errors, words_of
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress
-from mauve_core.corpus.generations import generation_id
 from mauve_core.decoding.decoders import Decoder, stream_key
 from mauve_core.decoding.files import (
     finished_texts,
@@ -38,10 +37,9 @@ from mauve_core.decoding.files import (
 )
 from mauve_core.decoding.prompts import GenerationSettings, Prompts
 from mauve_core.encoders.loading import check_vocabulary
-from mauve_core.encoders.models import LoadedModel
-from mauve_core.encoders.opening import OpenModel, ends_of, language_model, open_model
-from mauve_core.encoders.text_ends import TextEnds
+from mauve_core.encoders.models import LoadedModel, OpenModel, TextEnds, ends_of, language_model, open_model
 from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
+from mauve_core.texts.generations import generation_id
 
 # How tokens are drawn, for the manifest.
 DRAW = "vllm"

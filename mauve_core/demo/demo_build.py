@@ -19,18 +19,17 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.analysis.precomputed import derive
-from mauve_core.base.array_files import load_array
+from mauve_core.base.archives import load_array
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import digest_of_file, write_array, write_atomically
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus import Corpus
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.demo.demo_run import DATA, DEMO_RUN, demo_corpora, demo_sides, human_corpus, read_manifest
 from mauve_core.demo.finished import FINISHED, pack, results_of
 from mauve_core.demo.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path
 from mauve_core.encoders import Encoder, feature_key
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT as ATTRIBUTES
 from mauve_core.experiments.encoders import USUAL
@@ -58,6 +57,7 @@ from mauve_core.tasks.positions import PositionsTask
 from mauve_core.tasks.probe import ProbeTask
 from mauve_core.tasks.study import ADVERSARIAL, resolve_decoders
 from mauve_core.tasks.sweep import SweepTask
+from mauve_core.texts import Corpus
 
 MODEL = "smollm2-135m"
 # As for a study; the last one takes the perplexity of the human texts.

@@ -13,13 +13,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from mauve_core.base.array_files import load_array
-from mauve_core.base.bundled import bundled
+from mauve_core.base.archives import load_array
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import StorageError
-from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.base.files import bundled
 from mauve_core.demo.finished import FINISHED, store
 from mauve_core.demo.wikipedia import Excerpt, paragraphs, sample_path
+from mauve_core.texts import Corpus, corpus_from_texts
 
 DEMO_RUN = "demo"
 DATA = bundled("demo")

@@ -20,14 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import StorageError, words_of
-from mauve_core.base.files import home, storage_errors, write_atomically
-from mauve_core.base.locks import exclusive
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.media import archive_beside
+from mauve_core.base.files import exclusive_lock, home, storage_errors, write_atomically
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run, RunStore
 from mauve_core.store.folder import ATTACHED, RunRecord, digest_of, read_comparison, read_record, write_run
 from mauve_core.store.placing import locked, partial_folder, put, replace_run
+from mauve_core.texts import Corpus
+from mauve_core.texts.media import archive_beside
 
 FINISHED = "run.zip"
 _LEFT_OUT = re.compile(r"(texts|features)-.*|ratings\..*|derived/(basis|words)-.*")
@@ -71,7 +70,7 @@ def store(path: Path, sides: Callable[[], Sides], *, todo: str) -> Run:
     """
     runs, cure = RunStore(), f"Install MAUVE Lens again, or make it anew: {todo}"
     with storage_errors(home()):
-        alone = exclusive(os.open(home(), os.O_RDONLY), f"the demo in {home()}", PATIENCE_S)
+        alone = exclusive_lock(os.open(home(), os.O_RDONLY), f"the demo in {home()}", PATIENCE_S)
     with storage_errors(runs.root), alone, partial_folder(runs.root) as folder:
         record, comparison, results = _unpacked(path, folder, cure)
         final = runs.root / record.name

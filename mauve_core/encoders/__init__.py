@@ -3,12 +3,10 @@
 Importing it loads neither torch nor transformers; :func:`encode` does when it must compute features.
 """
 
-from mauve_core.corpus.offers import AvailableModel
 from mauve_core.encoders.catalogue import ModelIdentity, available_models, check_model, identify
-from mauve_core.encoders.encoder import Encoder, encode
+from mauve_core.encoders.encoder import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders.features import Features
-from mauve_core.encoders.keys import feature_key
-from mauve_core.encoders.prefixes import PrefixEncoder
+from mauve_core.texts.kinds import AvailableModel
 
 __all__ = [
     "AvailableModel",

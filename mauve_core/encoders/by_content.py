@@ -24,15 +24,12 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words
-from mauve_core.corpus.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.encoders.catalogue import ModelIdentity
-from mauve_core.encoders.devices import resolve_device
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.features import Features, from_store, kept_features
-from mauve_core.encoders.precision import checked_precision
-from mauve_core.encoders.rows import Rows
+from mauve_core.encoders.devices import checked_precision, resolve_device
+from mauve_core.encoders.features import Features, FeatureStore, Rows, from_store, kept_features
 from mauve_core.encoders.tokenizing import Tokenized
+from mauve_core.texts.corpus import Corpus
+from mauve_core.texts.kinds import kind_of
 
 # Part of every key; raise it when the same settings give other numbers.
 FORMAT = 1

@@ -1,10 +1,11 @@
 """List the available models and identify the exact weights behind a name; needs neither torch nor transformers.
 
 A name is one of eight kinds: a name of :data:`PACKAGED` or :data:`VISION` (weights from a Python package, usable
-offline), of ``INCEPTION`` (a file among torch's downloads), :data:`PIXELS` (no weights), a local folder, a local GGUF
-file, a local file of word vectors, a model behind an OpenAI-compatible server, or a Hugging Face id. :func:`identify`
-returns an identity whose digest changes whenever the weights do, so that cached features are reliable. Only of a server
-the weights are not known: its digest is that of its address and the model's name there.
+offline), of :data:`INCEPTION` (a file that no package has, where torch-fidelity and torch keep their downloads),
+:data:`PIXELS` (no weights), a local folder, a local GGUF file, a local file of word vectors, a model behind an
+OpenAI-compatible server, or a Hugging Face id. :func:`identify` returns an identity whose digest changes whenever the
+weights do, so that cached features are reliable. Only of a server the weights are not known: its digest is that of its
+address and the model's name there.
 
 A folder or hub id that holds a LoRA adapter stands for its base model with the adapter merged into it. The adapter
 names its base; ``BASE+ADAPTER`` names another, such as a copy on this machine. No hub id has a plus sign, and a folder
@@ -16,6 +17,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.util
+import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,17 +25,34 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
+from mauve_core.base.config import DEFAULT_MODEL, FORM, PAPERS_MODEL, names_server, parse_server_name
 from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError
 from mauve_core.base.extras import files_command, require
 from mauve_core.base.files import digest_of_file, require_plain_file
-from mauve_core.base.server_names import FORM, names_server, parse_server_name
-from mauve_core.corpus.offers import AvailableModel
 from mauve_core.encoders import hub
 from mauve_core.encoders.adapters import ADAPTER_CONFIG, Adapter, read_adapter
-from mauve_core.encoders.checkpoints import INCEPTION, SHA256, URL, inception_weights
-from mauve_core.encoders.hub_files import hub_file, is_here
+from mauve_core.encoders.hub import hub_file, is_here
 from mauve_core.encoders.model_files import CONFIG, FindFile, files_in, require_plain_files, transformer_folder
+from mauve_core.texts.kinds import AvailableModel
+
+# Inception v3 with the two ways of resizing images; see :mod:`mauve_core.encoders.vision_networks`.
+INCEPTION_FID, INCEPTION_CLEAN = "inception-fid", "inception-clean"
+
+INCEPTION = (INCEPTION_FID, INCEPTION_CLEAN)
+
+# Pixels of an input image.
+INCEPTION_SIDE = 299
+
+INCEPTION_FILE = "weights-inception-2015-12-05-6726825d.pth"
+INCEPTION_URL = f"https://github.com/toshas/torch-fidelity/releases/download/v0.2.0/{INCEPTION_FILE}"
+INCEPTION_SHA256 = "6726825d0af5f729cebd5821db510b11b1cfad8faad88a03f1befd49fb9129b2"
+
+
+def inception_weights() -> Path:
+    """Return where the file is, or would be: in ``hub/checkpoints`` of ``TORCH_HOME``, by default ~/.cache/torch."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "torch")
+    return Path(os.environ.get("TORCH_HOME", cache), "hub", "checkpoints", INCEPTION_FILE).expanduser()
+
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 _TOKENIZER = (
@@ -156,7 +175,7 @@ class ModelIdentity:
         Commit of a hub model.
     mean_pooling : bool
         Whether "auto" pooling is the mean, as for word vectors. The files of a sentence-transformers model say more
-        (:mod:`mauve_core.encoders.sentence_modules`).
+        (:mod:`mauve_core.encoders.pooling`).
     adapter : Adapter or None
         What is merged into the weights. Kind, location and revision are those of the base model then, and so is
         ``base_digest``.
@@ -437,8 +456,8 @@ def _identify_inception(name: str) -> ModelIdentity:
     if not path.is_file():
         raise ModelUnavailableError(
             f"The weights of the encoder {name} are not on this machine",
-            allowed=f"the file {path} (SHA-256 {SHA256}), where torch-fidelity keeps it",
-            todo=f"Download it from {URL}, or name another encoder",
+            allowed=f"the file {path} (SHA-256 {INCEPTION_SHA256}), where torch-fidelity keeps it",
+            todo=f"Download it from {INCEPTION_URL}, or name another encoder",
         )
     return ModelIdentity(name, "checkpoint", str(path), _digest_of_files((path,)))
 

@@ -1,16 +1,22 @@
 """Encode texts: one feature per text from a pretrained model, computed once and stored by content.
 
 The features are those of NeurIPS 2021 (section 4, appendix C.3) and JMLR 2023 (section 4.1): the hidden state that
-stands for the whole text (see :mod:`mauve_core.encoders.pooling`), by default from the last layer. A feature does not
+stands for the whole text (:mod:`mauve_core.encoders.pooling`), by default from the last layer. A feature does not
 depend on the other texts of its batch, nor on their order, up to rounding in the forward pass. For a file of word
 vectors, :mod:`mauve_core.encoders.word_vectors` computes averages, and neither torch nor transformers is loaded.
+
+Texts may be cut at several lengths (NeurIPS 2021, figure 4; JMLR 2023, figure 8). In a causal model, a token's hidden
+state depends only on the tokens up to it, so one forward pass over the longest prefix holds the states of every shorter
+one. This fails if a shorter text is not a prefix in tokens (a special token at the end), if positions depend on the
+length of the sequence, or in a masked model. Then each length is encoded by itself, as with word vectors and servers.
+Every length is stored under the key of a plain encoder with that ``max_tokens``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,31 +24,107 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.arguments import entries_of, text_list
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.text_lists import entries_of
-from mauve_core.encoders.batching import pad, plan_batches, plan_packed
-from mauve_core.encoders.catalogue import ModelIdentity, identify
-from mauve_core.encoders.devices import resolve_devices, to_device
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
-from mauve_core.encoders.keys import FORMAT, checked_texts, key_of, recipe_of
-from mauve_core.encoders.models import LoadedModel, replicas, with_pooling, with_weights
-from mauve_core.encoders.opening import OpenModel, open_model
-from mauve_core.encoders.packed import PackedModel
-from mauve_core.encoders.pooling import TokenPooling, pool_jointly
-from mauve_core.encoders.precision import checked_precision, choose_precision, products_of
-from mauve_core.encoders.rows import Rows
-from mauve_core.encoders.tokenizing import NoFeaturesError, Tokenized, from_token_ids, tokenize, tokenizing_beside
-from mauve_core.encoders.weights import read_weights
-from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept, worker_threads
+from mauve_core.encoders.batching import (
+    Worker,
+    WorkerPool,
+    pad,
+    plan_batches,
+    plan_packed,
+    threads_kept,
+    worker_threads,
+)
+from mauve_core.encoders.catalogue import ModelIdentity, has_no_tokenizer, identify
+from mauve_core.encoders.devices import checked_precision, choose_precision, products_of, resolve_devices, to_device
+from mauve_core.encoders.features import Features, FeatureStore, Rows, from_store, kept_features, of_tokens
+from mauve_core.encoders.models import LoadedModel, OpenModel, open_model, replicas, with_pooling, with_weights
+from mauve_core.encoders.packed import PackedModel, has_length_dependent_positions, read_weights
+from mauve_core.encoders.pooling import SentenceRecipe, TokenPooling, pool_jointly, read_recipe
+from mauve_core.encoders.tokenizing import (
+    NoFeaturesError,
+    Tokenized,
+    from_token_ids,
+    refuse_texts,
+    tokenize,
+    tokenizing_beside,
+)
 from mauve_core.numerics.device.products import matrix_products
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from mauve_core.encoders.word_vectors import WordEncoder
+
+
+# Part of every key; raise it when the same settings give other numbers. The packed pass did not raise it: it computes
+# the same functions, and differs from the padded pass as little as other batch sizes do (1e-6 of a row).
+FORMAT = 1
+
+
+def feature_key(texts: Sequence[str], config: EncoderConfig) -> str:
+    """Return the store's key of these features: SHA-256 of the texts and everything that decides the numbers.
+
+    Hexadecimal. Needs neither torch nor the weights in memory. ``with_prompt`` does not count (the texts already
+    contain the prompts), nor do device and batch size (they only affect rounding).
+
+    Raises
+    ------
+    InputError
+        No texts, a text that is not a valid Unicode string, a setting that does not apply to word vectors, or the
+        precision "auto", which is another one on another machine.
+    ModelUnavailableError
+        The model is unknown or cannot be reached.
+    """
+    texts = checked_texts(texts)
+    return key_of(texts, config, identify(config.model, config.revision))
+
+
+def key_of(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity) -> str:
+    if identity.kind == "word-vectors":
+        from mauve_core.encoders.word_vectors import key_settings
+
+        settings: list[Any] = [*key_settings(identity, config), len(texts)]
+    elif identity.kind == "server":
+        from mauve_core.encoders import served
+
+        settings = [*served.key_settings(identity, config), len(texts)]
+    else:
+        dtype = checked_precision(config.dtype)
+        recipe = recipe_of(config, identity)
+        pooling = config.pooling if recipe is None else f"as its files say: {recipe.digest}"
+        settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, dtype, len(texts)]
+    total = hashlib.sha256(json.dumps(settings).encode())
+    for index, text in enumerate(texts):
+        total.update(hashlib.sha256(_utf8(text, index)).digest())
+    return total.hexdigest()
+
+
+def recipe_of(config: EncoderConfig, identity: ModelIdentity) -> SentenceRecipe | None:
+    """Return what pooling "auto" means in the model's files; None for another pooling, or if they do not say.
+
+    Raises like :func:`mauve_core.encoders.pooling.read_recipe`.
+    """
+    return read_recipe(identity) if config.pooling == "auto" else None
+
+
+def checked_texts(texts: Iterable[str]) -> list[str]:
+    """Return the texts as a list; InputError if there is none or one is not a string."""
+    found = text_list(texts, "The texts to encode")
+    if not found:
+        raise InputError("There are no texts to encode")
+    refuse_texts((index for index, text in enumerate(found) if not isinstance(text, str)), "Not a string:")
+    return found
+
+
+def _utf8(text: str, index: int) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"Text {index} (counted from 0) is not valid Unicode: {error.reason}") from error
+
 
 AddRows = Callable[[NDArray[np.int64], NDArray[np.float32], str], None]
 
@@ -394,3 +476,132 @@ def _resolve_layer(layer: int, loaded: LoadedModel) -> int | None:
         raise InputError(f"The model {loaded.identity.name} has no layer {layer}", allowed=allowed)
     index = layer % (layers + 1)
     return None if index == layers else index
+
+
+class PrefixEncoder(Encoder):
+    """An :class:`Encoder` that can also pool every batch at several lengths."""
+
+    def encode_prefixes(
+        self,
+        texts: Sequence[str],
+        lengths: Sequence[int],
+        *,
+        store: FeatureStore | None = None,
+        progress: Progress = silent,
+    ) -> dict[int, Features]:
+        """Return features of ``texts`` cut at each of ``lengths``; the configured ``max_tokens`` is ignored.
+
+        Parameters
+        ----------
+        texts : sequence of n >= 1 str
+        lengths : sequence of int
+            Tokens, special ones included, as ``max_tokens`` counts them.
+        store, progress : see :func:`mauve_core.encoders.encode`
+            Stored lengths are not recomputed; if ``progress`` raises, the finished rows of every length stay in the
+            store.
+
+        Returns
+        -------
+        dict of int to Features
+            For each length, what ``encode`` gives for that ``max_tokens``, up to rounding in the forward pass.
+
+        Raises
+        ------
+        InputError, ModelUnavailableError, StorageError
+            As ``encode``; also if there are no lengths, or one leaves no room for text.
+        """
+        texts, wanted = checked_texts(texts), sorted(set(lengths))
+        if not wanted:
+            raise InputError("No length to cut texts at was given", allowed="at least one")
+        keys = {length: feature_key(texts, replace(self.config, max_tokens=length)) for length in wanted}
+        features: dict[int, Features] = {}
+        for length, key in keys.items():
+            stored = None if store is None else store.get(key)
+            if stored is not None:
+                features[length] = from_store(key, stored)
+        keys = {length: key for length, key in keys.items() if length not in features}
+        if keys and has_no_tokenizer(self.config.model):
+            for length in reversed(keys):  # the longest first: it contains all words
+                features[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
+        elif keys:
+            tokens = {length: self._tokenize(texts, length, progress) for length in keys}
+            if _one_pass_will_do(self._model(), list(tokens.values())):
+                features |= self._in_one_pass(tokens, keys, store, progress)
+            else:
+                for length in keys:
+                    features[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
+        return {length: features[length] for length in wanted}
+
+    def token_lengths(
+        self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
+    ) -> NDArray[np.int32]:
+        """Return (n,) tokens of each text cut at the configured ``max_tokens``; from the store if available."""
+        texts = checked_texts(texts)
+        stored = None if store is None else store.get(feature_key(texts, self.config))
+        if stored is not None:
+            return stored.lengths
+        if has_no_tokenizer(self.config.model):
+            return self.encode(texts, store=store, progress=progress).lengths
+        return self._tokenize(texts, self.config.max_tokens, progress).lengths
+
+    def _in_one_pass(
+        self,
+        tokens: Mapping[int, Tokenized],
+        keys: Mapping[int, str],
+        store: FeatureStore | None,
+        progress: Progress,
+    ) -> dict[int, Features]:
+        """Encode every length of every text in one pass over its longest prefix, saving parts along the way."""
+        longest = tokens[max(tokens)]
+        rows = {length: Rows(tokens[length], key, store) for length, key in keys.items()}
+        missing = np.unique(np.concatenate([part.missing() for part in rows.values()]))
+        total = int(longest.lengths.sum())
+        done = total - int(longest.lengths[missing].sum())
+        self._prefixes = tuple(keys)
+
+        def add(indices: NDArray[np.int64], array: NDArray[np.float32], device: str) -> None:
+            nonlocal done
+            for part, own in zip(rows.values(), np.split(array, len(keys), axis=1), strict=True):
+                part.add(indices, np.ascontiguousarray(own), device)
+            done += int(longest.lengths[indices].sum())
+
+        try:
+            self._run(longest, missing, lambda: progress(STAGE, done, total), add)
+        except BaseException:
+            for part in rows.values():
+                with suppress(StorageError):  # the first error is the one to report
+                    part.keep()
+            raise
+        finally:
+            self._prefixes = ()
+        progress(STAGE, total, total)
+        return {length: self._finished(tokens[length], length, keys[length], rows[length], store) for length in keys}
+
+    def _finished(self, tokens: Tokenized, length: int, key: str, rows: Rows, store: FeatureStore | None) -> Features:
+        array, device = rows.finished()
+        return kept_features(array, tokens, replace(self.config, max_tokens=length), key, device, store)
+
+    def _pool(self, hidden: Tensor, mask: Tensor, poolings: Sequence[TokenPooling]) -> Tensor:
+        """Return the vectors of all prefixes side by side, (rows, lengths * d), while encoding prefixes."""
+        import torch
+
+        if not self._prefixes:
+            return super()._pool(hidden, mask, poolings)
+        positions = torch.arange(mask.shape[1], device=mask.device)
+        masks = [mask * (positions < length) for length in self._prefixes]
+        return torch.cat([pool_jointly(hidden, part, poolings) for part in masks], dim=1)
+
+
+def _one_pass_will_do(loaded: LoadedModel, tokens: Sequence[Tokenized]) -> bool:
+    """Return whether the hidden states of the longest prefixes contain those of the shorter ones.
+
+    ``tokens`` holds the same texts at growing lengths.
+    """
+    config = loaded.model.config.get_text_config()
+    if loaded.kind != "causal" or has_length_dependent_positions(config):
+        return False
+    return all(
+        np.array_equal(row, longest[: len(row)])
+        for shorter in tokens[:-1]
+        for row, longest in zip(shorter.ids, tokens[-1].ids, strict=True)
+    )

@@ -21,17 +21,23 @@ from mauve_core.base.files import (
     home,
     make_folder,
     move_folder,
+    partial_folder,
     require_plain_file,
     storage_errors,
     sync_tree,
 )
-from mauve_core.base.partial import folder_for
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity
-from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
+from mauve_core.encoders.hub import quiet_libraries, tensors_reported
+from mauve_core.encoders.loading import (
+    SAFE,
+    building_budget,
+    check_loaded,
+    correct_special_tokens,
+    is_older,
+    third_party,
+)
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeights, damaged
-from mauve_core.encoders.older_transformers import correct_special_tokens, is_older
-from mauve_core.encoders.quiet import quiet_libraries, tensors_reported
 
 # Stage name for progress; counts tensors.
 STAGE = "Converting the GGUF file"
@@ -253,7 +259,7 @@ def _becoming(folder: Path, gguf: Path) -> Iterator[tuple[Path, Path]]:
     with ExitStack() as folders:
         with storage_errors(folder):
             make_folder(folder.parent)
-            scratch, alone = (folders.enter_context(folder_for(folder)) for _ in range(2))
+            scratch, alone = (folders.enter_context(partial_folder(folder)) for _ in range(2))
             (alone / ALONE).symlink_to(gguf)
         yield scratch, alone
         with storage_errors(folder):

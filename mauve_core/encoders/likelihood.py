@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.arguments import text_list
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.text_lists import text_list
 from mauve_core.encoders.batching import TokenIds, pad, plan_batches
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens

@@ -1,24 +1,25 @@
 """Check a model folder before any library opens it.
 
-The content is untrusted: files must be regular and of a reasonable size, counts must be plausible for a model, and
-weights must hold the tensors that a configuration promises. Needs neither torch nor transformers.
+The content is untrusted: files must be regular and of a reasonable size, counts must be plausible for a model, weights
+must hold the tensors that a configuration promises, and a pickle may hold tensors and plain containers alone. Needs
+neither torch nor transformers, but for the types of the tensors in a file of weights.
 """
 
 from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from mauve_core.base.archives import open_zip
 from mauve_core.base.errors import InputError, ModelUnavailableError, library_errors, words_of
 from mauve_core.base.files import require_plain_file
-from mauve_core.base.json_values import parse_json
-from mauve_core.base.zip_files import open_zip
+from mauve_core.base.json_codec import parse_json
 
 CONFIG, MODULES = "config.json", "modules.json"
 
@@ -362,3 +363,49 @@ def _require_size(path: Path, size: int, most: int) -> None:
             allowed=f"at most {most:,}",
             todo="Check that it is the right file",
         )
+
+
+def whole_number_tensors(file: Path) -> set[str]:
+    """Return the names of the tensors in a weight file that hold whole numbers or truth values.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The file is damaged, a pickle of more than tensors, or holds complex numbers, which a model would cut to reals.
+    """
+    if file.suffix != ".safetensors":
+        tensors = read_pickle(file, "meta")
+        kinds = {name: str(getattr(tensor, "dtype", "")) for name, tensor in tensors.items()}
+        _refuse_complex(file, (name for name, kind in kinds.items() if "complex" in kind))
+        return {name for name, tensor in tensors.items() if not _is_floating(tensor)}
+    with opened_tensors(file) as opened:
+        kinds = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118
+    _refuse_complex(file, (name for name, kind in kinds.items() if kind.startswith("C")))
+    return {name for name, kind in kinds.items() if kind == "BOOL" or kind[0] in "IU"}
+
+
+def _refuse_complex(file: Path, names: Iterable[str]) -> None:
+    for name in names:
+        raise damaged(file, f"{name} holds complex numbers", "weights in floating point")
+
+
+def read_pickle(file: Path, device: str) -> dict[str, Any]:
+    """Return what torch.save wrote, if that is tensors and plain containers; no code of the file is run.
+
+    Raises
+    ------
+    ModelUnavailableError
+        It is anything else, or damaged.
+    """
+    import torch
+
+    what = "it is no plain PyTorch weights file: a pickle may contain only tensors"
+    with library_errors(lambda _: damaged(file, what, "safetensors")):
+        tensors = torch.load(file, map_location=device, weights_only=True, mmap=True)
+    if not isinstance(tensors, dict):
+        raise damaged(file, "it does not hold tensors by name", "safetensors")
+    return tensors
+
+
+def _is_floating(tensor: Any) -> bool:
+    return bool(getattr(tensor, "is_floating_point", lambda: True)())

@@ -13,18 +13,21 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig, ServerName, parse_server_name
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.server_names import ServerName, parse_server_name
 from mauve_core.encoders.catalogue import ModelIdentity, identify
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.features import Features, kept_features
-from mauve_core.encoders.glove import word_ends
-from mauve_core.encoders.rows import Rows
-from mauve_core.encoders.servers.client import RefusedRequestError, Server
-from mauve_core.encoders.servers.embeddings import PATH, Encoding, read_embeddings, request
+from mauve_core.encoders.features import Features, FeatureStore, Rows, kept_features
+from mauve_core.encoders.servers import (
+    EMBEDDINGS,
+    Encoding,
+    RefusedRequestError,
+    Server,
+    embeddings_request,
+    read_embeddings,
+)
 from mauve_core.encoders.tokenizing import WORD_STAGE, Tokenized, refuse_texts
+from mauve_core.encoders.word_vectors import word_ends
 
 # Part of every key; raise it when texts are cut or sent in another way.
 FORMAT = 1
@@ -152,9 +155,9 @@ class _Asking:
         self._ask(others)
 
     def _ask(self, batches: Sequence[Sequence[str]]) -> None:
-        bodies = (request(self._model, batch, self._encoding) for batch in batches)
+        bodies = (embeddings_request(self._model, batch, self._encoding) for batch in batches)
         self._server.ask(
-            PATH,
+            EMBEDDINGS,
             bodies,
             lambda index, answer: self._keep(batches[index], answer),
             parallel=PARALLEL,

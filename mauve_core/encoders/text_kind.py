@@ -13,21 +13,16 @@ from numpy.typing import NDArray
 from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.corpus.building import read_texts
-from mauve_core.corpus.corpus import Corpus
-from mauve_core.corpus.formats import SUFFIXES
-from mauve_core.corpus.kinds import PerturbedCorpus
-from mauve_core.corpus.offers import AvailableModel, Offer
-from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, PerturbationKind, perturb
-from mauve_core.corpus.perturbations.kinds import PROBES
-from mauve_core.corpus.properties import Property
-from mauve_core.corpus.text_properties import PROPERTIES, text_properties
 from mauve_core.encoders.catalogue import available_models, check_model, has_no_tokenizer, must_be_fetched
-from mauve_core.encoders.encoder import Encoder
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.features import Features
-from mauve_core.encoders.keys import feature_key
+from mauve_core.encoders.encoder import Encoder, feature_key
+from mauve_core.encoders.features import Features, FeatureStore
 from mauve_core.encoders.tokenizing import NoFeaturesError
+from mauve_core.texts.building import read_texts
+from mauve_core.texts.corpus import Corpus
+from mauve_core.texts.kinds import AvailableModel, Offer, PerturbedCorpus
+from mauve_core.texts.perturbations import PERTURBATIONS, PROBES, Perturbation, PerturbationKind, perturb
+from mauve_core.texts.properties import PROPERTIES, Property, text_properties
+from mauve_core.texts.reading import SUFFIXES
 
 # Settings of every encoder, and those that word vectors and servers lack.
 OF_ANY, OF_NETWORKS = frozenset({"max_tokens", "with_prompt"}), frozenset({"pooling", "layer", "dtype", "revision"})
@@ -54,7 +49,7 @@ OFFER = Offer(
 
 @dataclass(frozen=True)
 class TextKind:
-    """Texts of a language; see :class:`mauve_core.corpus.kinds.Kind`."""
+    """Texts of a language; see :class:`mauve_core.texts.kinds.Kind`."""
 
     name: str = "text"
     words: Words = TEXTS

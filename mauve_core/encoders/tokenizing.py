@@ -18,8 +18,7 @@ from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.encoders.batching import TokenIds
-from mauve_core.encoders.models import LoadedModel
-from mauve_core.encoders.opening import OpenModel
+from mauve_core.encoders.models import LoadedModel, OpenModel
 
 # Stage name for progress; counts texts.
 STAGE = "Tokenizing texts"

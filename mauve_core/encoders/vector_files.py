@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import require_plain_file
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.streams import CHUNK, refusals
+from mauve_core.texts.streams import CHUNK, refusals
 
 # Stage name for progress; counts bytes of the file on disk.
 STAGE = "Reading word vectors"

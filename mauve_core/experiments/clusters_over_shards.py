@@ -18,14 +18,13 @@ from mauve_core.analysis.cluster_names import cluster_names
 from mauve_core.analysis.phrases import distinctive_of_counts
 from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.base.validation import Count, Within
-from mauve_core.corpus.text_properties import stop_words
+from mauve_core.base.json_codec import Count, Within, dataclass_to_json, from_json
 from mauve_core.experiments.over_shards import stored_over_shards
 from mauve_core.shards.cluster_texts import RANDOM, KeptText
 from mauve_core.shards.collecting import KeptCluster, KeptSide, kept_clusters
 from mauve_core.shards.plan import Work
 from mauve_core.store import Run
+from mauve_core.texts.properties import stop_words
 
 ATTACHMENT = "shards-clusters"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from mauve_core.base.choices import AXES, ESTIMATOR_AXES
+from mauve_core.base.config import AXES, ESTIMATOR_AXES
 from mauve_core.base.errors import InputError
 from mauve_core.experiments import clusters_over_shards, over_shards
 from mauve_core.experiments.attributes_over_k import table as attributes

@@ -12,13 +12,7 @@ from mauve_core.analysis.sentences import Name, Sentence, filled, sentence
 from mauve_core.analysis.verdict import ALL_COPY, TOO_FEW
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import (
-    SCORE_DECIMALS,
-    as_percent,
-    interval,
-    significant,
-    with_plain_spaces,
-)
+from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, interval, significant, with_plain_spaces
 from mauve_core.base.json_codec import from_json
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.differences import LIKE_SIZES

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders import PrefixEncoder, feature_key
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.store import Run
 
 

@@ -18,7 +18,6 @@ import plotly.graph_objects as go
 
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
-from mauve_core.corpus.kinds import property_named
 from mauve_core.experiments.attributes_over_k import OWN, AttributeTable
 from mauve_core.experiments.attributes_over_k.table import Line
 from mauve_core.figures import draw
@@ -32,6 +31,7 @@ from mauve_core.figures.theme import (
     translucent,
 )
 from mauve_core.scoring.spread import SeedSpread
+from mauve_core.texts.kinds import property_named
 
 # Display names of the scores.
 TITLES = {

@@ -16,8 +16,6 @@ import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_spread
-from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.corpus.perturbations import Perturbation
 from mauve_core.experiments.methods import SUMMARIES
 from mauve_core.experiments.robustness import PROBE_SCORES, ProbeLine, ProbeTable
 from mauve_core.figures import draw, line_ends
@@ -37,6 +35,8 @@ from mauve_core.figures.theme import (
     translucent,
 )
 from mauve_core.scoring.spread import SeedSpread
+from mauve_core.texts.kinds import parse_perturbation
+from mauve_core.texts.perturbations import Perturbation
 
 Setting = Literal["dose", "words", "rate", "times"]
 

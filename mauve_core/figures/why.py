@@ -12,9 +12,9 @@ from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.formatting import interval, significant, written
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.corpus.kinds import property_named
 from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout
+from mauve_core.texts.kinds import property_named
 
 _ROW_HEIGHT = 34
 # Comparison, with its marker and offset from the property's row.

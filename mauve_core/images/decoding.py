@@ -1,12 +1,12 @@
-"""Turn the bytes of an image file, which are untrusted, into pixels, or into a line that says why not.
+"""Turn the bytes of an image file, which are untrusted, into pixels, or into a line that says why not; thumbnails.
 
 Only five formats are tried, so that no other of Pillow's decoders sees a stranger's bytes. Size and shape are read from
 the header and refused before pixels are decoded. What a conversion changed is named: colors, depth, transparency,
 orientation, frames.
 
-A small file may declare any number of pixels. So the memory of all images at work, in whatever threads, is one room:
-what an image takes at most is reserved before its pixels are decoded, and given back when its user has done with them.
-An image that does not fit alone is refused. Copies are converted some rows at a time.
+A small file may declare any number of pixels. So the memory of all images at work, in whatever threads, is one room,
+for which who needs some waits: what an image takes at most is reserved before its pixels are decoded, and given back
+when its user has done with them. An image that does not fit alone is refused. Copies are converted some rows at a time.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import math
 import struct
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,10 +25,50 @@ import numpy as np
 from PIL import ExifTags, Image, ImageFile, ImageOps, JpegImagePlugin, TiffImagePlugin, TiffTags, UnidentifiedImageError
 
 from mauve_core.base.errors import InputError, words_of
-from mauve_core.images.memory import Room, strips
+
+# Pixels of the rows that are taken at once.
+AT_ONCE = 2**20
+
+# Bytes of a part of a large image. glibc keeps up to 32 MB for the thread that freed them; more it gives back, so that
+# what many threads free one after the other is not all kept.
+Image.core.set_block_size(2**26)  # type: ignore[attr-defined]
+
+
+class Room:
+    """So many bytes in all.
+
+    Whoever holds a part and asks for another waits for others that may do the same, so parts of one room are not taken
+    one inside the other.
+    """
+
+    def __init__(self, total: int) -> None:
+        self.total = self._free = total
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def taken(self, amount: int) -> Iterator[None]:
+        """While the block runs, hold that many bytes, or all if it is more."""
+        held = min(amount, self.total)
+        with self._changed:
+            self._changed.wait_for(lambda: self._free >= held)
+            self._free -= held
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += held
+                self._changed.notify_all()
+
+
+def strips(image: Image.Image) -> Iterator[tuple[int, Image.Image]]:
+    """The first row, and a copy, of some rows of an image after others."""
+    rows = max(1, AT_ONCE // image.width)
+    for top in range(0, image.height, rows):
+        yield top, image.crop((0, top, image.width, min(top + rows, image.height)))
+
 
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF")
-SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff")
+IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".tif", ".tiff")
 
 # Of the files that are read at once, so of each.
 FILES = Room(100_000_000)
@@ -353,3 +394,23 @@ def _refusals(name: str, form: str) -> Iterator[None]:
         raise ImageRefusedError(name, f"begins as a {form}, but is damaged", "damaged") from error
     except Exception as error:
         raise ImageRefusedError(name, f"is a damaged {form}: {words_of(error)}", "damaged") from error
+
+
+THUMBNAIL_QUALITY = 80
+
+
+def thumbnail(image: Image.Image, side: int) -> bytes:
+    """The image in WebP, at most ``side`` pixels wide and high; a smaller one keeps its size.
+
+    Parameters
+    ----------
+    image : PIL.Image.Image
+        In RGB.
+    side : int
+        Pixels.
+    """
+    small = image.copy()
+    small.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=3.0)
+    stream = io.BytesIO()
+    small.save(stream, "WEBP", quality=THUMBNAIL_QUALITY, method=4)
+    return stream.getvalue()

@@ -1,13 +1,13 @@
 """Where images lie: the files below a folder, or in a zip archive, each with its name and a way to its bytes.
 
-Tables are in :mod:`mauve_core.images.tables`.
-
-Links to folders are not followed, links to files outside the folder are refused, hidden files are skipped, and an
-archive is never unpacked to disk. A file or member longer than an image may be is not read.
+Tables are in :mod:`mauve_core.images.tables`. Links to folders are not followed, links to files outside the folder are
+refused, hidden files are skipped, and an archive is never unpacked to disk. A file or member longer than an image may
+be is not read. The original of an image of a corpus is refused if it has changed since it was read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import weakref
 import zipfile
@@ -19,12 +19,16 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
+from PIL import Image
+
+from mauve_core.base.archives import DAMAGES, open_zip
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import open_regular
-from mauve_core.base.zip_files import DAMAGES, open_zip
-from mauve_core.corpus import limits, streams
-from mauve_core.corpus.folders import COPY_IT, leads_outside, spelled_out
-from mauve_core.images.decoding import FILES, SUFFIXES, ImageRefusedError, require_bytes
+from mauve_core.images.decoding import FILES, IMAGE_SUFFIXES, ImageRefusedError, decoded, require_bytes
+from mauve_core.texts import limits, streams
+from mauve_core.texts.corpus import Corpus
+from mauve_core.texts.media import Alteration
+from mauve_core.texts.streams import COPY_IT, leads_outside, spelled_out
 
 # Of images that are not read; such a file is counted as left out, with the reason, and not as another file.
 UNREAD_SUFFIXES = (".heic", ".heif", ".avif", ".bmp", ".svg", ".jxl", ".jp2", ".ico", ".psd")
@@ -161,7 +165,7 @@ def images_at(path: Path) -> ImagePlace:
         )
         todo = "" if path.is_dir() else "Unpack an archive of texts: a file of texts is read by itself"
         raise InputError(
-            f"{path} holds no images", allowed=", ".join(SUFFIXES), received=kinds or "no files", todo=todo
+            f"{path} holds no images", allowed=", ".join(IMAGE_SUFFIXES), received=kinds or "no files", todo=todo
         )
     return found
 
@@ -188,7 +192,7 @@ def _sorted(path: Path, names: Iterator[str]) -> tuple[tuple[str, ...], Counter[
         if any(part.startswith(".") for part in inside.parts) or "__MACOSX" in inside.parts:
             continue
         suffix = inside.suffix.lower()
-        if suffix not in SUFFIXES + UNREAD_SUFFIXES:
+        if suffix not in IMAGE_SUFFIXES + UNREAD_SUFFIXES:
             others[suffix] += 1
             continue
         wanted.append(name)
@@ -226,3 +230,45 @@ def _members_of(path: Path) -> Iterator[str]:
             todo="Leave out what is no image, or unpack the archive and name its folder",
         )
     return (member.filename for member in members)
+
+
+@contextmanager
+def original(place: ImagePlace, name: str, digest: str) -> Iterator[Image.Image]:
+    """Hold the pixels of an image, and room for them and a copy or two, while a block runs.
+
+    Parameters
+    ----------
+    place : ImagePlace
+        Of its corpus: ``mauve_core.images.tables.place_of(corpus)``.
+    name : str
+        Its id.
+    digest : str
+        SHA-256 of its file, in hexadecimal.
+
+    Raises
+    ------
+    InputError
+        It has gone or changed since it was read.
+    """
+    with ExitStack() as held:
+        try:
+            data = held.enter_context(place.content(name))
+        except ImageRefusedError as error:
+            raise InputError(
+                f"The image {name!r} is no longer where it was read", todo="Put it back, or read the images again"
+            ) from error
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise InputError(f"The image {name!r} has changed since it was read", todo="Read the images again")
+        yield held.enter_context(decoded(data, name)).pixels
+
+
+def digests_of(corpus: Corpus) -> tuple[str, ...]:
+    """Return the digests of a corpus of images; InputError if it holds other items."""
+    if corpus.media is None or corpus.kind != "image":
+        raise InputError(f"The corpus {corpus.name!r} has no images", received=corpus.kind)
+    return corpus.media.digests
+
+
+def alteration_of(corpus: Corpus) -> Alteration | None:
+    """Return what becomes of each image before it is encoded; None if it stays as it is."""
+    return None if corpus.media is None else corpus.media.alteration

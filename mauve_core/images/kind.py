@@ -1,15 +1,16 @@
-"""Images as a kind of item: folders, zip archives and tables of PNG, JPEG, WebP, GIF and TIFF files.
+"""Images as a kind of item: folders, zip archives and tables of PNG, JPEG, WebP, GIF and TIFF files; their encoders.
 
 An image's id is its path in the folder or archive, or that of its row in a table, and its text a few words that
-describe it (:mod:`mauve_core.images.describing`). Folders become metadata: ``cats/indoors`` gives the columns
-``folder`` and ``folder 2``. So do the properties of :mod:`mauve_core.images.properties`, and the columns of a table
-(:mod:`mauve_core.images.tables`). Images of equal id on several sides belong together, as texts of one prompt do.
+describe it (:mod:`mauve_core.images.reading`). Folders become metadata: ``cats/indoors`` gives the columns
+``folder`` and ``folder 2``. So do the image's properties and the columns of a table. Images of equal id on several
+sides belong together, as texts of one prompt do. To be encoded by a vision model, images are decoded anew from where
+they were read; one that changed since then is refused.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -20,30 +21,141 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words, real_items
-from mauve_core.corpus.corpus import Corpus
-from mauve_core.corpus.entries import pick
-from mauve_core.corpus.folders import spelled_out
-from mauve_core.corpus.formats import title_of
-from mauve_core.corpus.kinds import PerturbedCorpus, require_no_fields
-from mauve_core.corpus.media import Media
-from mauve_core.corpus.metadata import frame_of, numbers_in
-from mauve_core.corpus.offers import Offer
-from mauve_core.corpus.perturbations import Perturbation, PerturbationKind
-from mauve_core.corpus.properties import Property
-from mauve_core.images.decoding import SUFFIXES
-from mauve_core.images.offered import OFFER
+from mauve_core.encoders import hub
+from mauve_core.encoders.by_content import ContentEncoder, ItemModel
+from mauve_core.encoders.catalogue import (
+    IMAGE_ENCODERS,
+    INCEPTION_CLEAN,
+    INCEPTION_FID,
+    PIXELS,
+    VISION,
+    ModelIdentity,
+    check_model,
+    identify,
+    inception_weights,
+    must_be_fetched,
+)
+from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, vision_recipe
+from mauve_core.images.decoding import IMAGE_SUFFIXES
+from mauve_core.images.files import alteration_of, original
 from mauve_core.images.perturbing import PERTURBATIONS, PROBES, perturb
-from mauve_core.images.properties import PROPERTIES
-from mauve_core.images.reading import ReadImages, read_images, read_place
-from mauve_core.images.tables import ImageTable, image_columns, is_image_table, open_table
+from mauve_core.images.reading import PROPERTIES, ReadImages, read_images, read_place
+from mauve_core.images.tables import ImageTable, image_columns, is_image_table, open_table, place_of
+from mauve_core.texts.corpus import Corpus
+from mauve_core.texts.entries import pick
+from mauve_core.texts.kinds import AvailableModel, Offer, PerturbedCorpus, require_no_fields
+from mauve_core.texts.media import Media
+from mauve_core.texts.metadata import frame_of, numbers_in
+from mauve_core.texts.perturbations import Perturbation, PerturbationKind
+from mauve_core.texts.properties import Property
+from mauve_core.texts.reading import title_of
+from mauve_core.texts.streams import spelled_out
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mauve_core.images.encoding import ImageEncoder
+
+# Numbers of prepared images in a batch, by kind of device.
+BATCH_NUMBERS = {"cpu": 16 * 3 * 224 * 224, "cuda": 256 * 3 * 224 * 224}
+
+
+class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
+    """A vision model; parameters and errors as those of :class:`ContentEncoder`."""
+
+    kind = "image"
+
+    def identify(self) -> tuple[ModelIdentity, str]:
+        identity = identify(self.config.model, self.config.revision)
+        require_takes_images(identity)
+        return identity, vision_recipe(identity, self.config.pooling)
+
+    def open(self, identity: ModelIdentity, device: str) -> ItemModel[NDArray[np.float32]]:
+        model = open_vision_model(self.config, identity, device)
+
+        def reader(corpus: Corpus) -> Callable[[int], NDArray[np.float32]]:
+            place, digests = place_of(corpus), self.digests(corpus)
+            alteration = alteration_of(corpus)
+
+            def prepare(index: int) -> NDArray[np.float32]:
+                name, digest = corpus.ids[index], digests[index]
+                made = None if alteration is None else alteration.made(digest)
+                if made is not None:
+                    return model.prepare(made)
+                with original(place, name, digest) as image:
+                    return model.prepare(image if alteration is None else alteration(image, digest))
+
+            return prepare
+
+        return ItemModel(
+            reader, lambda images: model.run(np.stack(images)), model.device, _batch_size(model), model.notes
+        )
+
+
+def require_takes_images(identity: ModelIdentity) -> None:
+    """Raise ModelUnavailableError unless the model is one of images."""
+    if not is_vision_model(identity):
+        raise ModelUnavailableError(
+            f"The model {identity.name} does not encode images",
+            allowed=f"{', '.join(IMAGE_ENCODERS)}, or a vision model's Hugging Face id or folder, such as "
+            "facebook/dinov2-small, openai/clip-vit-base-patch32 or timm/resnet50.a1_in1k",
+            todo="Name another encoder",
+        )
+
+
+def _batch_size(model: VisionModel) -> int:
+    return max(1, BATCH_NUMBERS["cuda" if "cuda" in model.device else "cpu"] // model.image_numbers)
+
+
+_INCEPTION = {
+    INCEPTION_FID: "Inception v3 with the resize of TensorFlow, as most published FIDs and KIDs have it",
+    INCEPTION_CLEAN: "Inception v3 with the resize of clean-fid",
+}
+_PIXELS = "Brightness, colors and edges by place: a baseline without a network (offline)"
+_HUB = {
+    "facebook/dinov2-small": "DINOv2 small, trained on images alone (hub)",
+    "openai/clip-vit-base-patch32": "CLIP, trained on images and their captions (hub)",
+    "google/siglip-base-patch16-224": "SigLIP, trained on images and their captions (hub)",
+    "timm/resnet50.a1_in1k": "ResNet-50, trained on ImageNet's classes, by timm (hub)",
+}
+
+# Settings of models of transformers and timm; others compute in one way.
+_OF_TRANSFORMERS = frozenset({"dtype", "revision"})
+
+
+def available_encoders() -> tuple[AvailableModel, ...]:
+    """Return the encoders that ship, that of one file, the baseline, and common hub models."""
+    weights = inception_weights().is_file()
+    found = {name: (model.description, model.locate() is not None) for name, model in VISION.items()}
+    found |= {name: (text, weights) for name, text in _INCEPTION.items()}
+    found |= {PIXELS: (_PIXELS, True)}
+    found |= {name: (text, hub.cached_commit(name, None) is not None) for name, text in _HUB.items()}
+    return tuple(AvailableModel(name, text, ready, causal=False) for name, (text, ready) in found.items())
+
+
+def check_encoder(name: str, revision: str | None = None) -> None:
+    """Refuse what is known to be no encoder of images, without asking the hub.
+
+    Raises
+    ------
+    InputError, ModelUnavailableError
+        As :func:`mauve_core.encoders.check_model`, or the model is on this machine and takes no images.
+    """
+    check_model(name, revision)
+    if not must_be_fetched(name, revision):
+        require_takes_images(identify(name, revision))
+
+
+OFFER = Offer(
+    models=available_encoders,
+    others="Or type the Hugging Face id or the folder of a vision model.",
+    settings=lambda model: frozenset() if model in IMAGE_ENCODERS else _OF_TRANSFORMERS,
+    fetched=must_be_fetched,
+    check=check_encoder,
+)
+
 
 # Files of a folder whose suffixes decide whether it holds images.
 LOOKED_AT = 10_000
@@ -54,7 +166,7 @@ FOLDER = "folder"
 
 @dataclass(frozen=True)
 class ImageKind:
-    """Images; see :class:`mauve_core.corpus.kinds.Kind`."""
+    """Images; see :class:`mauve_core.texts.kinds.Kind`."""
 
     name: str = "image"
     words: Words = field(default_factory=lambda: real_items("image", "images"))
@@ -81,7 +193,7 @@ class ImageKind:
         """
         if path.is_dir():
             suffixes = [PurePosixPath(name).suffix.lower() for name in islice(_files_below(path), LOOKED_AT)]
-            images = sum(suffix in SUFFIXES for suffix in suffixes)
+            images = sum(suffix in IMAGE_SUFFIXES for suffix in suffixes)
             return images > suffixes.count(".txt")
         return path.suffix.lower() == ".zip" or is_image_table(path, field)
 
@@ -134,7 +246,6 @@ class ImageKind:
         )
 
     def encoder(self, config: EncoderConfig, device: str) -> ImageEncoder:
-        from mauve_core.images.encoding import ImageEncoder
 
         return ImageEncoder(config, device)
 

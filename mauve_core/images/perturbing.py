@@ -2,35 +2,152 @@
 
 Nothing is written: a perturbed corpus says what becomes of its originals, which are changed as they are encoded or
 drawn. What is random depends on the seed, the perturbation and the digest of the image alone, so equal images get equal
-noise.
+noise. Sizes are in pixels of the original: on a large photo, a blur of 3 pixels is gone once an encoder has shrunk it.
+Colors are changed a few rows at a time, so that an image takes little more memory than it has.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
-from PIL import Image, ImageChops
+from numpy.typing import NDArray
+from PIL import Image, ImageChops, ImageFilter
 
+from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.corpus import Corpus
-from mauve_core.corpus.kinds import PerturbedCorpus
-from mauve_core.corpus.perturbations.applying import about_unchanged, chosen_items, random_stream
-from mauve_core.corpus.perturbations.perturbation import (
+from mauve_core.images.decoding import strips, thumbnail
+from mauve_core.images.files import digests_of, original
+from mauve_core.images.tables import place_of
+from mauve_core.texts.corpus import Corpus
+from mauve_core.texts.kinds import PerturbedCorpus
+from mauve_core.texts.perturbations import (
     NONE,
     Change,
     Parameter,
     Perturbation,
     PerturbationKind,
+    Values,
+    about_unchanged,
+    chosen_items,
+    random_stream,
     require_of,
 )
-from mauve_core.images import changes
-from mauve_core.images.originals import digests_of, original
-from mauve_core.images.tables import place_of
-from mauve_core.images.thumbnails import thumbnail
+
+# What an occluded part shows.
+MIDDLE_GRAY = (128, 128, 128)
+
+# Pixels of a side that libjpeg writes at most.
+_WIDEST_JPEG = 65_500
+
+
+def jpeg(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:  # noqa: ARG001
+    """Write as JPEG with 4:2:0 chroma subsampling, and read again.
+
+    InputError if a side has more pixels than the format takes.
+    """
+    if max(image.size) > _WIDEST_JPEG:
+        raise InputError(
+            "An image is too long for JPEG",
+            allowed=f"at most {_WIDEST_JPEG:,} pixels a side",
+            received=f"{image.width:,} x {image.height:,}",
+            todo="Leave this perturbation out",
+        )
+    stream = io.BytesIO()
+    image.save(stream, "JPEG", quality=int(values["quality"]), subsampling="4:2:0")
+    with Image.open(stream, formats=("JPEG",)) as written:
+        return written.convert("RGB")
+
+
+def blur(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:  # noqa: ARG001
+    """Blur with a Gaussian, which Pillow approximates by three box filters."""
+    return image.filter(ImageFilter.GaussianBlur(float(values["sigma"])))
+
+
+def noise(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:
+    """Add normal noise, independent for each pixel and color, and clip."""
+    sigma = np.float32(values["sigma"])
+
+    def noisy(colors: NDArray[np.float32]) -> NDArray[np.float32]:
+        return colors + sigma * rng.standard_normal(colors.shape, dtype=np.float32)
+
+    return _recolored(image, noisy)
+
+
+def resized(filtered: Image.Resampling) -> Callable[[Image.Image, Values, np.random.Generator], Image.Image]:
+    """Return the change that shrinks an image to half its width and height and enlarges it again with that filter."""
+
+    def resize(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:  # noqa: ARG001
+        half = max(1, round(image.width / 2)), max(1, round(image.height / 2))
+        return image.resize(half, filtered).resize(image.size, filtered)
+
+    return resize
+
+
+def crop(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:  # noqa: ARG001
+    """Keep the middle: that share of the width and of the height."""
+    width, height = (max(1, round(float(values["share"]) * side)) for side in image.size)
+    left, top = (image.width - width) // 2, (image.height - height) // 2
+    return image.crop((left, top, left + width, top + height))
+
+
+def gray(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:  # noqa: ARG001
+    """Take the colors away and keep the brightness (ITU-R BT.601)."""
+    return image.convert("L").convert("RGB")
+
+
+def flip(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:  # noqa: ARG001
+    """Mirror left and right."""
+    return image.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+
+
+def hue(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:  # noqa: ARG001
+    """Turn every hue on the color wheel (HSV); saturation and value, so the largest and smallest color, stay."""
+    turn = float(values["degrees"]) / 60
+
+    def turned(colors: NDArray[np.float32]) -> NDArray[np.float32]:
+        largest = colors.max(axis=-1)
+        chroma = largest - colors.min(axis=-1)
+        sixth = _sixths(colors, largest, chroma) + turn
+        # How far red, green and blue are below the largest color, as a function of the hue.
+        places = ((start + sixth) % 6 for start in (5, 3, 1))
+        below = [np.clip(np.minimum(place, 4 - place), 0, 1) for place in places]
+        return np.asarray(largest[..., None] - chroma[..., None] * np.stack(below, axis=-1))
+
+    return _recolored(image, turned)
+
+
+def occlude(image: Image.Image, values: Values, rng: np.random.Generator) -> Image.Image:
+    """Cover a square at a random place with gray; its side is that share of the image's shorter side."""
+    side = max(1, round(float(values["share"]) * min(image.size)))
+    left, top = (int(rng.integers(length - side + 1)) for length in image.size)
+    covered = image.copy()
+    covered.paste(MIDDLE_GRAY, (left, top, left + side, top + side))
+    return covered
+
+
+def _sixths(
+    colors: NDArray[np.float32], largest: NDArray[np.float32], chroma: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the hue of each pixel in sixths of the color wheel, from -1 to 5; 0 for gray ones."""
+    red, green, blue = np.moveaxis(colors, -1, 0)
+    divisor = np.where(chroma > 0, chroma, 1)
+    by_largest = [(green - blue) / divisor, 2 + (blue - red) / divisor, 4 + (red - green) / divisor]
+    return np.select([largest == red, largest == green], by_largest[:2], by_largest[2])
+
+
+def _recolored(image: Image.Image, change: Callable[[NDArray[np.float32]], NDArray[np.float32]]) -> Image.Image:
+    """Change the colors, from 0 to 255, of some rows after others; results are rounded and clipped."""
+    changed = Image.new("RGB", image.size)
+    for top, part in strips(image):
+        colors = np.clip(np.rint(change(np.asarray(part, dtype=np.float32))), 0, 255)
+        changed.paste(Image.fromarray(colors.astype(np.uint8)), (0, top))
+    return changed
+
 
 # Part of the keys of features; raise it when the same perturbation gives other pixels.
 FORMAT = 1
@@ -65,7 +182,7 @@ PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
             "JPEG",
             "Stored as a JPEG of that quality.",
             "of one color, or stored so before",
-            changes.jpeg,
+            jpeg,
             Parameter("quality", None, int, "a whole number from 1 to 100", lambda q: 1 <= q <= 100, "quality {:g}"),
         ),
         _kind(
@@ -73,7 +190,7 @@ PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
             "Blurred",
             "Blurred by a Gaussian of that standard deviation in pixels.",
             "of one color",
-            changes.blur,
+            blur,
             Parameter(
                 "sigma",
                 None,
@@ -88,7 +205,7 @@ PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
             "Noise",
             "Normal noise of that standard deviation on each color, which goes from 0 to 255.",
             "whose noise is rounded off",
-            changes.noise,
+            noise,
             Parameter(
                 "sigma",
                 None,
@@ -104,7 +221,7 @@ PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
                 f"Resized, {name}",
                 f"Shrunk to half the width and height, and enlarged again ({name}).",
                 "without detail to lose",
-                changes.resized(filtered),
+                resized(filtered),
             )
             for name, filtered in (
                 ("nearest", Image.Resampling.NEAREST),
@@ -118,7 +235,7 @@ PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
             "Cropped",
             "The middle, with that share of the width and height.",
             "too small to lose a pixel",
-            changes.crop,
+            crop,
             Parameter(
                 "share",
                 None,
@@ -128,14 +245,14 @@ PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
                 "{:.4g} of each side kept",
             ),
         ),
-        _kind("gray", "Gray", "Without colors.", "without color", changes.gray),
-        _kind("flip", "Flipped", "Left and right exchanged.", "that are symmetric", changes.flip),
+        _kind("gray", "Gray", "Without colors.", "without color", gray),
+        _kind("flip", "Flipped", "Left and right exchanged.", "that are symmetric", flip),
         _kind(
             "hue",
             "Hue turned",
             "Every hue turned by that many degrees on the color wheel.",
             "without color",
-            changes.hue,
+            hue,
             Parameter(
                 "degrees",
                 None,
@@ -150,7 +267,7 @@ PERTURBATIONS: dict[str, PerturbationKind[Image.Image]] = {
             "Occluded",
             "A gray square at a random place, with that share of the shorter side.",
             "that are gray there",
-            changes.occlude,
+            occlude,
             Parameter(
                 "share",
                 None,
@@ -169,7 +286,7 @@ PROBES = ("jpeg-30", "blur-3", "noise-25", "resize-bilinear", "gray", "flip")
 
 @dataclass(frozen=True)
 class Alteration:
-    """A perturbation of each image of a corpus, whatever its dose; see :class:`mauve_core.corpus.media.Alteration`.
+    """A perturbation of each image of a corpus, whatever its dose; see :class:`mauve_core.texts.media.Alteration`.
 
     Attributes
     ----------

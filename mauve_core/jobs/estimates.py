@@ -22,13 +22,12 @@ from typing import Annotated
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home, read_stored, write_atomically
-from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.base.json_codec import Within, dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
-from mauve_core.base.validation import Within
-from mauve_core.corpus.kinds import KINDS, kind_of
 from mauve_core.encoders import encoder, tokenizing
 from mauve_core.encoders.by_content import encoding_stage
 from mauve_core.tasks.amounts import Amount
+from mauve_core.texts.kinds import KINDS, kind_of
 
 TIMES = "times.json"
 # Jobs that are remembered, the newest.

@@ -22,12 +22,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import home, read_stored, storage_errors
-from mauve_core.base.partial import hidden_beside, remove_abandoned
-from mauve_core.corpus import limits
+from mauve_core.base.files import hidden_beside, home, read_stored, remove_abandoned, storage_errors
 from mauve_core.jobs import queue
 from mauve_core.jobs.locks import changing, is_alive
 from mauve_core.jobs.state import STATE, TASK, read_state
+from mauve_core.texts import limits
 
 # Folder of uploads below the home folder; one folder per content, named by its SHA-256.
 UPLOADS = "uploads"

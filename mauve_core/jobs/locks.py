@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.files import make_folder, private_opener, storage_errors
-from mauve_core.base.locks import exclusive, lock_within
+from mauve_core.base.files import exclusive_lock, lock_within, make_folder, private_opener, storage_errors
 from mauve_core.jobs.state import ALIVE
 
 # File beside the jobs, locked while a process starts, resumes, cancels, removes or takes back a job.
@@ -37,7 +36,7 @@ def changing(jobs: Path) -> Iterator[None]:
     with storage_errors(jobs):
         make_folder(jobs)
         handle = private_opener(str(jobs / CHANGES), os.O_RDWR | os.O_CREAT)
-    with exclusive(handle, f"the jobs in {jobs}"):
+    with exclusive_lock(handle, f"the jobs in {jobs}"):
         yield
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.corpus import limits
+from mauve_core.texts import limits
 
 # Time between two looks.
 INTERVAL_S = 0.1

@@ -17,10 +17,8 @@ from typing import Annotated, Any, Literal
 
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import open_regular, read_stored, storage_errors, write_atomically
-from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.base.json_values import parse_json
+from mauve_core.base.json_codec import Count, Holds, dataclass_to_json, from_json, parse_json
 from mauve_core.base.progress import remaining_seconds
-from mauve_core.base.validation import Count, Holds
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 

@@ -4,7 +4,7 @@ The study of JMLR 2023, section 6.4 and appendix E: a rater reads a prompt and t
 (right), and answers three questions with one of five options. A Bradley-Terry model turns the answers into scores.
 """
 
-from mauve_core.base.choices import QUESTIONS, TieRule
+from mauve_core.base.config import QUESTIONS, TieRule
 from mauve_core.judgments.correlating import Correlation, Indicator, correlations
 from mauve_core.judgments.plan import Pair, PairPlan, pair_plan
 from mauve_core.judgments.ranking import Player, Ranking, rank

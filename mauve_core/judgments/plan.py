@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.pairing import column_of, counted_in
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key, text_digest
+from mauve_core.texts import Corpus
+from mauve_core.texts.pairing import column_of, counted_in
 
 ABSENT = -1
 

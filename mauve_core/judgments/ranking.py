@@ -15,14 +15,14 @@ from typing import Annotated, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.choices import TieRule
+from mauve_core.base.config import TieRule
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb, written
-from mauve_core.base.validation import Written
-from mauve_core.corpus import Corpus
+from mauve_core.base.json_codec import Written
 from mauve_core.judgments.ratings import OPTIONS, Rating, held
 from mauve_core.numerics.statistics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
 from mauve_core.numerics.statistics.score_intervals import require_players, score_intervals
+from mauve_core.texts import Corpus
 
 # Share of ties that the published instructions allow.
 MANY_TIES = 0.1

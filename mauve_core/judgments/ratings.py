@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus
+from mauve_core.texts import Corpus
 
 # The answers, from left to right.
 OPTIONS = ("definitely A", "slightly A", "tie", "slightly B", "definitely B")

@@ -15,13 +15,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.choices import QUESTIONS
+from mauve_core.base.config import QUESTIONS
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import require_plain_file
 from mauve_core.base.formatting import plural
-from mauve_core.corpus import limits, read_table
-from mauve_core.corpus.streams import RowsOfLines, decoded_lines, first_bytes, refusals
 from mauve_core.judgments.ratings import DIGEST_LENGTH, OPTIONS, Rating
+from mauve_core.texts import limits, read_table
+from mauve_core.texts.streams import RowsOfLines, decoded_lines, first_bytes, refusals
 
 # Header of an exported file, in order.
 COLUMNS = tuple(item.name for item in fields(Rating))

@@ -33,7 +33,6 @@ from mauve_core.analysis.precomputed import (
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, percent_with_interval, written
-from mauve_core.corpus import Corpus
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.gap import common_reach, ledger_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
@@ -43,6 +42,7 @@ from mauve_core.reporting.pictures import PICTURES, pictures_of
 from mauve_core.reporting.score_sections import WEIGHT
 from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.store import Run
+from mauve_core.texts import Corpus
 
 KIND: PartitionKind = "pairwise"
 

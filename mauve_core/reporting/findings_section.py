@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mauve_core.analysis.findings.finding import Finding, contrasted
 from mauve_core.analysis.findings.of_run import run_findings
-from mauve_core.base.choices import FDR
+from mauve_core.base.config import FDR
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour

@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable
 
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.media import SIDES
 from mauve_core.reporting.blocks import Picture
+from mauve_core.texts import Corpus
+from mauve_core.texts.media import SIDES
 
 # Of a side, at most.
 PICTURES = 12

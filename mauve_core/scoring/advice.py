@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mauve_core.base.config import CompareConfig
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.looks import doubt_about
 from mauve_core.encoders.catalogue import names_word_vectors
-from mauve_core.encoders.precision import cost_of
+from mauve_core.encoders.devices import cost_of
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS, tenth_of_texts
 from mauve_core.scoring.encoder_use import length_in_words
 from mauve_core.scoring.result import Source
 from mauve_core.scoring.sizes import alike
+from mauve_core.texts import Corpus
+from mauve_core.texts.entries import doubt_about
+from mauve_core.texts.kinds import kind_of
 
 FEW_TEXTS = 1000
 # Below this many texts per side, or tokens per text, small gaps are not reliable.

@@ -20,14 +20,10 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.extras import require_map
-from mauve_core.base.progress import Progress, silent
-from mauve_core.base.progress_bars import ProgressChoice, progress_for
-from mauve_core.corpus.from_objects import Texts
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import content_codes, group_codes, keys_of, matching
+from mauve_core.base.progress import Progress, ProgressChoice, progress_for, silent
 from mauve_core.encoders.devices import first_gpu
 from mauve_core.encoders.external_features import FeaturesOrPath
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
 from mauve_core.scoring.differences import differences_of
@@ -46,6 +42,9 @@ from mauve_core.scoring.sides import (
 )
 from mauve_core.scoring.splits import splits_of
 from mauve_core.scoring.streams import stream
+from mauve_core.texts.building import Texts
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.pairing import content_codes, group_codes, keys_of, matching
 
 # Progress stage.
 DRAWING = "drawing the map"
@@ -84,7 +83,7 @@ def compare(
     Parameters
     ----------
     human : Corpus, path, list, column or table
-        The reference side, P; see :func:`mauve_core.corpus.from_objects.as_corpus`.
+        The reference side, P; see :func:`mauve_core.texts.building.as_corpus`.
     candidates : mapping of str to the same
         The candidates, Q, by display name; ``human`` is reserved.
     config : CompareConfig, optional
@@ -104,7 +103,7 @@ def compare(
     features : mapping of str to (n, d) array or path, optional
         Features of every side, ``human`` included, in the order of its texts; instead of an encoder. Any precision;
         memory maps and paths of .npy files are read in blocks. Tables and other files are as in
-        :mod:`mauve_core.encoders.feature_tables`.
+        :mod:`mauve_core.encoders.external_features`.
     known : mapping of str to Source, optional
         Every side's source in the earlier comparison whose features are given; ``config.encoder`` then names the
         encoder that made them.
@@ -114,7 +113,7 @@ def compare(
         "auto", "cpu", "cuda", ...
     progress : callable or {"auto", "tqdm", "console", "none"}
         A function that is called with (stage, done, total), or which one; see
-        :data:`mauve_core.base.progress_bars.ProgressChoice`.
+        :data:`mauve_core.base.progress.ProgressChoice`.
     draw_map : bool
         False leaves the map to :func:`mapped` even if ``config.projection`` asks for it: it takes longer than the
         scores.

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from mauve_core.base.config import SCORE_BOUNDS, SCORES, CompareConfig
-from mauve_core.base.validation import Count, Joined, NotNegative, PValue, Ranged, Within
-from mauve_core.corpus.normalizing_steps import Change
-from mauve_core.corpus.pairing import MatchedBy
+from mauve_core.base.json_codec import Count, Joined, NotNegative, PValue, Ranged, Within
 from mauve_core.scoring.reduced_integral import Reduced, floor, reduced_integral
 from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeForLike, Source
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import standings
+from mauve_core.texts.normalizing_steps import Change
+from mauve_core.texts.pairing import MatchedBy
 
 ScoreName: TypeAlias = Literal["mauve", "mauve_star", "frontier_integral", "mid"]
 

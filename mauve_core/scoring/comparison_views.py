@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from mauve_core.base.arguments import named
 from mauve_core.base.config import PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.names import named
 from mauve_core.base.views import view
 
 if TYPE_CHECKING:

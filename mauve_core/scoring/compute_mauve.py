@@ -20,17 +20,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, EncoderConfig, Pooling
+from mauve_core.base.arguments import entries_of, text_list
+from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, EncoderConfig, Pooling, names_server
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, written
+from mauve_core.base.formatting import SCORE_DECIMALS, summary, written
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
-from mauve_core.base.server_names import names_server
-from mauve_core.base.summaries import summary
-from mauve_core.base.text_lists import entries_of, text_list
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.devices import resolve_device
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.numerics.divergences.frontier import Frontier, divergence_frontier, reference_weights, trapezoid_area
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING

@@ -14,7 +14,7 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_spread
-from mauve_core.base.validation import Count, NotNegative, Share
+from mauve_core.base.json_codec import Count, NotNegative, Share
 from mauve_core.scoring.result import Candidate, Comparison
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.scoring.tables import standings

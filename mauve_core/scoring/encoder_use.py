@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from mauve_core.base.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig, names_server
 from mauve_core.base.formatting import printable
-from mauve_core.base.server_names import names_server
 from mauve_core.encoders.catalogue import has_no_tokenizer, names_word_vectors
 from mauve_core.scoring.result import Source
 

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import check_fields
-from mauve_core.base.validation import Count, Holds, NotNegative, Share, Within
+from mauve_core.base.json_codec import Count, Holds, NotNegative, Share, Within, check_fields
 from mauve_core.numerics.resampling.detectable import detectable
 
 Verdict = Literal["pass", "fail", "undecided"]

@@ -16,17 +16,17 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.arguments import named
 from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.names import named
-from mauve_core.base.validation import Count, Holds, NotNegative, PValue, Within
+from mauve_core.base.json_codec import Count, Holds, NotNegative, PValue, Within
 from mauve_core.base.words import Words
-from mauve_core.corpus.kinds import KINDS, TEXT, kind_of
-from mauve_core.corpus.normalizing_steps import Change, steps_of
-from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.numerics.resampling.units import Units, connected, generation_units, too_few, units_of
 from mauve_core.scoring.comparison_views import ComparisonViews
 from mauve_core.scoring.spread import Estimate, Scores
+from mauve_core.texts.kinds import KINDS, TEXT, kind_of
+from mauve_core.texts.normalizing_steps import Change, steps_of
+from mauve_core.texts.pairing import MatchedBy
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ class Source:
     n_smallest : int or None
         Texts of the smallest generation; None with one.
     kind : str
-        What the items are: a name of ``mauve_core.corpus.kinds.KINDS``.
+        What the items are: a name of ``mauve_core.texts.kinds.KINDS``.
     source : str
-        As :class:`mauve_core.corpus.corpus.Corpus`: of P, empty where it is people's.
+        As :class:`mauve_core.texts.corpus.Corpus`: of P, empty where it is people's.
     """
 
     name: str
@@ -308,7 +308,7 @@ class Comparison(ComparisonViews):
         Number of texts on which the map was fitted; every other text is placed among its nearest of these. None
         without a map.
     prompts : mapping of str to (n,) int32 array, or None
-        The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.corpus.pairing``). None if
+        The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.texts.pairing``). None if
         no two sources have a prompt in common.
     prompts_by : {"prompts", "ids", "rows"} or None
         Why texts belong to one prompt: their prompts are equal, or their ids, or they are of one row of a file. None
@@ -345,7 +345,7 @@ class Comparison(ComparisonViews):
 
     @property
     def has_words(self) -> bool:
-        """Whether the items are texts of a language; as :class:`mauve_core.corpus.kinds.Kind`."""
+        """Whether the items are texts of a language; as :class:`mauve_core.texts.kinds.Kind`."""
         return kind_of(self.human.kind).has_words
 
     @property

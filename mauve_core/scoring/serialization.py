@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import As, Count, NotNegative, Within
-from mauve_core.corpus.pairing import MatchedBy
+from mauve_core.base.json_codec import As, Count, NotNegative, Within, dataclass_to_json
 from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeForLike, Partition, Source
 from mauve_core.scoring.spread import Estimate, Scores
+from mauve_core.texts.pairing import MatchedBy
 
 JOINT, PROJECTION, HALVES, PROMPTS, GENERATIONS = "joint", "projection", "halves", "prompts", "generations"
 GROUPS, CONTENTS = "groups", "contents"

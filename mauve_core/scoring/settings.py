@@ -7,7 +7,7 @@ from typing import Any
 
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.encoders.callables import EncoderObject, is_encoder_object
+from mauve_core.encoders.external_features import EncoderObject, is_encoder_object
 
 # The name of a model, its settings, or a function or object that encodes.
 Encoding = str | EncoderConfig | EncoderObject
@@ -74,7 +74,7 @@ def with_precision(config: CompareConfig, device: str, *, given: bool) -> Compar
 
     Raises InputError where features are given: what made them has one precision.
     """
-    from mauve_core.encoders.precision import checked_precision, choose_precision
+    from mauve_core.encoders.devices import checked_precision, choose_precision
 
     if config.encoder is None:
         return config

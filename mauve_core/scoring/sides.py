@@ -9,21 +9,27 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.arguments import require_text
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress
-from mauve_core.corpus import Corpus, limits
-from mauve_core.corpus.entries import EXAMPLES, UNENCODABLE, Exclusion
-from mauve_core.corpus.from_objects import Texts, corpora_of
-from mauve_core.corpus.kinds import Encoded, ItemEncoder, common_kind, kind_of
-from mauve_core.encoders.callables import EncoderObject, encoded_by
-from mauve_core.encoders.external_features import FeaturesOrPath, checked_digest, features_of, require_one_width
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.external_features import (
+    EncoderObject,
+    FeaturesOrPath,
+    checked_digest,
+    encoded_by,
+    features_of,
+    require_one_width,
+)
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.tokenizing import RefusedTextsError
 from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Source
+from mauve_core.texts import Corpus, limits
+from mauve_core.texts.building import Texts, corpora_of
+from mauve_core.texts.entries import EXAMPLES, UNENCODABLE, Exclusion
+from mauve_core.texts.kinds import Encoded, ItemEncoder, common_kind, kind_of
 
 # What to do about texts that the encoder refuses.
 SKIP = "Add content to them; or leave them out and count them: --skip-unencodable, in Python skip_unencodable=True"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_named_spreads, with_plain_spaces, with_spread
-from mauve_core.base.validation import Holds, NotNegative
+from mauve_core.base.json_codec import Holds, NotNegative
 
 Values = Annotated[tuple[float, ...], Holds(bool, "one number or more")]
 Generations = Annotated[tuple[float, ...], Holds(lambda values: len(values) > 1, "two numbers or more")]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mauve_core.base.config import SCORES
-from mauve_core.base.formatting import SCORE_DECIMALS, interval
-from mauve_core.base.summaries import short, summary
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, short, summary
 from mauve_core.scoring.result import Candidate, Comparison, Partition
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import TITLES, standings, texts_scored

@@ -26,7 +26,6 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.words import Words
-from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.encoders.catalogue import has_no_tokenizer, with_weights
 from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
 from mauve_core.scoring.reduced_integral import floor_sentence, reduced_integral
@@ -40,6 +39,7 @@ from mauve_core.scoring.reference import (
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Source, lower_median
 from mauve_core.scoring.spread import Estimate, SeedSpread
 from mauve_core.scoring.ties import letters_of, letters_sentence, shared_ranks, tie_rule
+from mauve_core.texts.normalizing_steps import titles_of_steps
 
 # Whether a larger score means closer to the human side.
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}

@@ -17,8 +17,7 @@ from typing import Literal
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require
-from mauve_core.base.files import SECRETS, home, require_plain_file
-from mauve_core.base.toml_files import read_toml
+from mauve_core.base.files import SECRETS, home, read_toml, require_plain_file
 from mauve_core.serving.passwords import PasswordHash, parse_hash
 
 PASSWORD_HASH = "MAUVE_LENS_PASSWORD_HASH"

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.array_files import load_array
+from mauve_core.base.archives import load_array
 from mauve_core.base.config import HUMAN
 from mauve_core.numerics.feature_space.reduction import Projection
 from mauve_core.numerics.kmeans.clustering import kmeans

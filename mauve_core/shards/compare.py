@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.partial import remove_abandoned
+from mauve_core.base.files import remove_abandoned
 from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.scoring.estimates import estimates_of, if_known

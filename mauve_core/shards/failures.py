@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import NO_FILE, remove, storage_errors
-from mauve_core.encoders.feature_store import DamagedEntryWarning
+from mauve_core.encoders.features import DamagedEntryWarning
 
 if TYPE_CHECKING:
     from mauve_core.shards.tasks import Task

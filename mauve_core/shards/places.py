@@ -24,9 +24,9 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from mauve_core.base.errors import InputError, own_words_of
 from mauve_core.base.files import require_plain_file
-from mauve_core.corpus.packing import PACKINGS, opened, packing_of
-from mauve_core.corpus.reading import WILD
 from mauve_core.shards.failures import error_of
+from mauve_core.texts.reading import WILD
+from mauve_core.texts.streams import PACKINGS, opened, packing_of
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem

@@ -24,13 +24,14 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.array_files import load_array, load_arrays
+from mauve_core.base.archives import load_array, load_arrays
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import (
     PRIVATE_FILE,
     digest_of_file,
     home,
+    lock_within,
     open_regular,
     read_stored,
     remove,
@@ -40,10 +41,9 @@ from mauve_core.base.files import (
     write_atomically,
 )
 from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.base.locks import lock_within
 from mauve_core.encoders.catalogue import identify, names_files
-from mauve_core.encoders.feature_store import DamagedEntryWarning
-from mauve_core.encoders.keys import key_of
+from mauve_core.encoders.encoder import key_of
+from mauve_core.encoders.features import DamagedEntryWarning
 from mauve_core.shards.failures import damaged
 from mauve_core.shards.places import Stamp, holds_features, is_url, list_shards, stamps_of
 from mauve_core.shards.texts import Named

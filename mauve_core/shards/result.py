@@ -10,8 +10,7 @@ from typing import Annotated
 
 from mauve_core.base.config import EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Count, NotNegative, Within
+from mauve_core.base.json_codec import Count, NotNegative, Within, dataclass_to_json
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.spread import Scores
 

@@ -9,11 +9,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.corpus.packing import opened, packing_of
-from mauve_core.corpus.parquet import ParquetTable
-from mauve_core.corpus.streams import refusals
 from mauve_core.shards.encoding import NO_ARRAY, not_a_table, not_an_array, table_of
 from mauve_core.shards.places import holds_features, name_of, opened_shard, stream_of, suffix_of
+from mauve_core.texts.parquet import ParquetTable
+from mauve_core.texts.streams import opened, packing_of, refusals
 
 # Bytes of lines, unpacked, that are counted at the beginning of a shard, and bytes of the shard that they come from: a
 # decompressor reads ahead, so fewer would tell too little.

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.entries import Exclusion, id_of, keep, pick, require_texts
-from mauve_core.corpus.fields import Fields, choose_fields
-from mauve_core.corpus.formats import json_lines
-from mauve_core.corpus.metadata import plain
-from mauve_core.corpus.misreadings import failed_requests
-from mauve_core.corpus.parquet import ParquetTable, read_metadata, values_of
-from mauve_core.corpus.parquet import refusals as parquet_refusals
-from mauve_core.corpus.streams import decoded_lines, refusals
-from mauve_core.corpus.table import Table
 from mauve_core.shards.places import LOOK_BYTES, name_of, opened_shard
+from mauve_core.texts.entries import Exclusion, id_of, keep, pick, require_texts
+from mauve_core.texts.fields import Fields, choose_fields, failed_requests
+from mauve_core.texts.metadata import plain
+from mauve_core.texts.parquet import ParquetTable, read_metadata, values_of
+from mauve_core.texts.parquet import refusals as parquet_refusals
+from mauve_core.texts.reading import json_lines
+from mauve_core.texts.streams import decoded_lines, refusals
+from mauve_core.texts.tables import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -93,7 +92,7 @@ def texts_of(shard: str, named: Named, tally: Tally) -> Iterator[Texts]:
     Raises
     ------
     InputError
-        As :func:`mauve_core.corpus.read_corpus`, or the shard has vanished.
+        As :func:`mauve_core.texts.read_corpus`, or the shard has vanished.
     """
     path = Path(name_of(shard))
     with refusals(path), opened_shard(shard) as stream:

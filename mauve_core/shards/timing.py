@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.corpus.phrases import phrases_in
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS
 from mauve_core.numerics.kmeans.lloyd import sums_by_label
@@ -25,6 +24,7 @@ from mauve_core.shards.failures import about_one_shard
 from mauve_core.shards.plan import SAMPLES, Work
 from mauve_core.shards.sizes import first_rows, rows_of
 from mauve_core.shards.texts import Named, Tally, Texts, texts_of
+from mauve_core.texts.properties import phrases_in
 
 # Texts in which a timed sample ends: sorted by length, they fill the batches of a device as thousands do.
 TIMED_TEXTS = 512

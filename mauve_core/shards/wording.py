@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.phrases import phrases_in
 from mauve_core.shards.cluster_texts import chosen_path, place_of_clusters
 from mauve_core.shards.clustering import labels_path, partition_path
 from mauve_core.shards.encoding import filled, shard_info
 from mauve_core.shards.places import require_unchanged
 from mauve_core.shards.plan import Work
 from mauve_core.shards.texts import Tally, texts_of
+from mauve_core.texts.properties import phrases_in
 
 # Prompts whose random texts, on one side of a cluster, must have a phrase; texts without prompts count each.
 LEAST_PROPOSING = 2

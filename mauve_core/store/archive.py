@@ -21,11 +21,11 @@ from typing import IO, Any
 
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import open_regular, read_stored, storage_errors, write_atomically
-from mauve_core.corpus import limits
 from mauve_core.scoring.serialization import PROJECTION
 from mauve_core.store.about import ABOUT
 from mauve_core.store.checking import check_json, checked_run
 from mauve_core.store.folder import ATTACHED, BROKEN, COMPARISON, RATINGS, Run, damaged, read_record
+from mauve_core.texts import limits
 
 MAP = f"{PROJECTION}.npy"
 SUFFIX = ".mauve-run.zip"

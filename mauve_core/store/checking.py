@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mauve_core.base.array_files import load_array
+from mauve_core.base.archives import load_array
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import open_regular, read_stored
-from mauve_core.corpus import limits
-from mauve_core.corpus.media import archive_beside
-from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.store.folder import COMPARISON, Run, parse_json, read_record, read_run
+from mauve_core.texts import limits
+from mauve_core.texts.media import archive_beside
+from mauve_core.texts.parquet import ParquetTable
 
 
 def checked_run(folder: Path, names: set[str]) -> Run:

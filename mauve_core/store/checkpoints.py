@@ -18,7 +18,7 @@ from typing import Any
 
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import home, read_stored, write_atomically
-from mauve_core.corpus import limits
+from mauve_core.texts import limits
 
 # Parts of work that nobody has continued for this long are removed.
 ABANDONED_AFTER_S = 14 * 24 * 3600.0

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.store import Run
 
 

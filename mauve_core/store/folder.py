@@ -4,7 +4,7 @@
 int32 labels, the human side first), ``halves.npy`` (labels of the halves of the human texts), ``projection.npy``,
 ``prompts.npy``, ``generations.npy``, ``groups.npy`` and ``contents.npy`` ((n,) int32, the prompt, the generation, the
 group of each text, and equal numbers for equal texts), and for each source
-``texts-<i>.parquet``, for items that are drawn ``texts-<i>.thumbnails.zip`` (``corpus/media.py``), and
+``texts-<i>.parquet``, for items that are drawn ``texts-<i>.thumbnails.zip`` (``texts/media.py``), and
 ``features-<i>.npy`` (float32, or float16 if given so). Later results are beside them:
 ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and notes.
 
@@ -32,24 +32,22 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.array_files import load_array
+from mauve_core.base.archives import load_array
+from mauve_core.base.arguments import require_text
 from mauve_core.base.config import encoder_in_words
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import digest_of_file, read_stored, require_digest, write_array, write_atomically
-from mauve_core.base.json_codec import from_json
-from mauve_core.base.json_values import require_few_values
-from mauve_core.base.names import require_text
-from mauve_core.base.summaries import short
-from mauve_core.base.validation import Count, Holds
-from mauve_core.corpus import Corpus, limits
-from mauve_core.corpus.kinds import TEXT
-from mauve_core.corpus.media import archive_beside
+from mauve_core.base.formatting import short
+from mauve_core.base.json_codec import Count, Holds, from_json, require_few_values
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.summaries import summary_of_comparison
 from mauve_core.store.about import ABOUT, About, read_about
 from mauve_core.store.run_views import RunViews
+from mauve_core.texts import Corpus, limits
+from mauve_core.texts.kinds import TEXT
+from mauve_core.texts.media import archive_beside
 
 COMPARISON = "comparison.json"
 ATTACHED = "attached"

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mauve_core.base import partial
+from mauve_core.base import files
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import close_to_others, move_folder, open_regular, storage_errors, sync_tree
-from mauve_core.base.locks import exclusive
+from mauve_core.base.files import close_to_others, exclusive_lock, move_folder, open_regular, storage_errors, sync_tree
 from mauve_core.store import trash
 from mauve_core.store.about import ABOUT, write_about
 from mauve_core.store.folder import RATINGS, about_run
@@ -29,7 +28,7 @@ def locked(root: Path) -> Iterator[None]:
     """
     with storage_errors(root):
         handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-    with exclusive(handle, f"the runs in {root}"):
+    with exclusive_lock(handle, f"the runs in {root}"):
         yield
 
 
@@ -37,14 +36,14 @@ def locked(root: Path) -> Iterator[None]:
 def partial_folder(root: Path) -> Iterator[Path]:
     """Yield a hidden folder to fill and rename; remove it if the block raises. Removes leftovers of others first."""
     clear_away(root)
-    with partial.folder_for(root / PARTIAL.removeprefix(".")) as folder:
+    with files.partial_folder(root / PARTIAL.removeprefix(".")) as folder:
         yield folder
 
 
 def clear_away(root: Path) -> None:
     """Remove what killed processes left: hidden folders that nobody holds, and entries of the trash without a run."""
     for folder in root.glob(f"{PARTIAL}*"):
-        partial.remove_if_abandoned(folder)
+        files.remove_if_abandoned(folder)
     if trash.without_run(root):
         with suppress(OSError, StorageError), locked(root):
             for token in trash.without_run(root):

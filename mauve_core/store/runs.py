@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import home, make_folder, remove, storage_errors, write_atomically
-from mauve_core.corpus import Corpus
 from mauve_core.scoring.own_clustering import CLUSTERED_BY
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import trash
@@ -45,6 +44,7 @@ from mauve_core.store.index import RunIndex
 from mauve_core.store.listing import DiskUse, matching, used_tags
 from mauve_core.store.placing import clear_away, locked, partial_folder, put, replace_run
 from mauve_core.store.trash import DeletedRun
+from mauve_core.texts import Corpus
 
 Summaries = list[RunSummary]
 Deleted = list[DeletedRun]

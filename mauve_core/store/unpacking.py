@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mauve_core.base.archives import DAMAGES, open_zip
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import require_plain_file, storage_errors, sync_tree
-from mauve_core.base.zip_files import DAMAGES, open_zip
 from mauve_core.judgments import RatingStore
 from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
 from mauve_core.store.checking import checked_run

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Within
+from mauve_core.base.json_codec import Within, dataclass_to_json
 from mauve_core.base.words import TEXTS, Words
 
 Part = Literal["none", "some", "all"]

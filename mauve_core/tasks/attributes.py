@@ -8,9 +8,8 @@ from typing import Annotated, ClassVar
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import NotBlank, Within
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank, Within
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.experiments.attributes_over_k import (
     SPLITS,
     AttributeTable,
@@ -22,6 +21,7 @@ from mauve_core.experiments.attributes_over_k import (
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import RunTask, Splits
+from mauve_core.texts.text_files import TextFile
 
 
 @dataclass(frozen=True)

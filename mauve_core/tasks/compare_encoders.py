@@ -8,9 +8,8 @@ from typing import ClassVar, Self
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.encoders.catalogue import names_files
 from mauve_core.experiments.encoders import (
     EncoderTable,
@@ -23,6 +22,7 @@ from mauve_core.experiments.encoders.request import with_absolute_path
 from mauve_core.experiments.encoders.table import ATTACHMENT
 from mauve_core.store import Run
 from mauve_core.tasks.base import RunTask
+from mauve_core.texts.kinds import kind_of
 
 
 @dataclass(frozen=True)

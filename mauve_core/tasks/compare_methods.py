@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from mauve_core.base.choices import METHOD_SEEDS
+from mauve_core.base.config import METHOD_SEEDS
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import NotBlank, Within
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank, Within
-from mauve_core.corpus.reading import Located
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.experiments.methods import PRESETS, MethodTable, Models, methods_run, parse_method, stored_methods
 from mauve_core.experiments.methods.table import ATTACHMENT
 from mauve_core.store import Run
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import RunTask
+from mauve_core.texts.reading import Located
 
 
 def _absolute(model: str) -> str:

@@ -9,25 +9,25 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.arguments import require_text
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
-from mauve_core.base.names import require_text
+from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.equalizing import drawn, equal_draws
-from mauve_core.corpus.normalizing import normalize
-from mauve_core.corpus.normalizing_steps import parse_steps
-from mauve_core.corpus.text_files import Tables, TextFile, look_at
 from mauve_core.encoders.external_features import features_of, require_one_width
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.scoring.result import Source
 from mauve_core.store import Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.draw_map import with_map
 from mauve_core.tasks.preview import tell_preview
+from mauve_core.texts import Corpus
+from mauve_core.texts.normalizing import normalize
+from mauve_core.texts.normalizing_steps import parse_steps
+from mauve_core.texts.pairing import drawn, equal_draws
+from mauve_core.texts.text_files import Tables, TextFile, look_at
 
 READING = "Reading files"
 SAVING = "Saving the run"
@@ -47,9 +47,9 @@ class ComparisonTask(NewRunTask):
     device : str
         ``auto``, ``cpu``, ``cuda`` ...
     normalize : tuple of str or None
-        Steps for the texts of every side, as for :func:`mauve_core.corpus.normalizing.normalize`.
+        Steps for the texts of every side, as for :func:`mauve_core.texts.normalizing.normalize`.
     equalize : bool
-        Draw equal numbers of texts from every side, with the seed of the scores (:mod:`mauve_core.corpus.equalizing`).
+        Draw equal numbers of texts from every side, with the seed of the scores (:mod:`mauve_core.texts.pairing`).
     skip_unencodable : bool
         As for :func:`mauve_core.scoring.compare.compare`; what is drawn comes first.
     seen : TextFile or None

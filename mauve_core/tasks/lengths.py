@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank
 from mauve_core.experiments.text_measures.over_axis import OnAxis
 from mauve_core.experiments.text_measures.over_lengths import (
     ATTACHMENT,

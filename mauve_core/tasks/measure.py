@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank
 from mauve_core.encoders.catalogue import names_files
 from mauve_core.experiments.text_measures import MEASURES, Measurements
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, answering, measure_run

@@ -15,8 +15,6 @@ from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.base.formatting import plural
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.building import corpus_from_texts
-from mauve_core.corpus.corpus import Corpus
 from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS
 from mauve_core.experiments.clusters_over_shards import ClustersOverAll, stored_clusters_over_all
 from mauve_core.experiments.encoders.request import written
@@ -30,6 +28,8 @@ from mauve_core.shards.texts import id_of_text
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
+from mauve_core.texts.building import corpus_from_texts
+from mauve_core.texts.corpus import Corpus
 
 
 def store_sample(

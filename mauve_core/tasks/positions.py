@@ -6,11 +6,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Self
 
-from mauve_core.base.choices import POSITION_TEXTS
-from mauve_core.base.config import EncoderConfig
+from mauve_core.base.config import POSITION_TEXTS, EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import NotBlank, Within
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank, Within
 from mauve_core.encoders.catalogue import names_files
 from mauve_core.experiments.encoders import parse_encoder, usual_encoders
 from mauve_core.experiments.encoders.positions import (

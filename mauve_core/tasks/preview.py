@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, names_server
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, with_plain_spaces, with_spread
 from mauve_core.base.progress import Progress, Told
-from mauve_core.base.server_names import names_server
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.equalizing import equal_draws
-from mauve_core.corpus.kinds import TEXT, common_kind
 from mauve_core.encoders.catalogue import identify
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import TEXT, common_kind
+from mauve_core.texts.pairing import equal_draws
 
 PREVIEWED = 200  # texts a side
 LEAST = 4  # times as many are left to encode: a preview adds at most a quarter to that

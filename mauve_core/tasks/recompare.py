@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank
-from mauve_core.corpus.normalizing import normalize
-from mauve_core.corpus.normalizing_steps import parse_steps
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features, without_features
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
+from mauve_core.texts.normalizing import normalize
+from mauve_core.texts.normalizing_steps import parse_steps
 
 # Encoder settings whose meaning depends on the model.
 OF_THE_MODEL = ("revision", "pooling", "layer")
@@ -41,7 +41,7 @@ class RecompareTask(NewRunTask):
         Candidates of the run to leave out.
     device : str
     normalize : tuple of str or None
-        Steps for the texts of every side, as for :func:`mauve_core.corpus.normalizing.normalize`.
+        Steps for the texts of every side, as for :func:`mauve_core.texts.normalizing.normalize`.
     """
 
     kind: ClassVar[str] = "again"

@@ -20,15 +20,11 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.config import HUMAN, CompareConfig, names_server, parse_server_name
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
+from mauve_core.base.json_codec import NotBlank, Within
 from mauve_core.base.progress import Progress, Told, silent
-from mauve_core.base.server_names import names_server, parse_server_name
-from mauve_core.base.validation import NotBlank, Within
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.generations import GENERATION
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.decoding.files import written_once
 from mauve_core.decoding.served import DECODERS_OF_SERVERS, ServerOptions, notes_on_file, require_expressible
@@ -39,6 +35,9 @@ from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
 from mauve_core.tasks.study_texts import FINISH_REASON, cut_answers, cut_texts
+from mauve_core.texts import Corpus
+from mauve_core.texts.generations import GENERATION
+from mauve_core.texts.text_files import TextFile
 
 # In a study, this decoder without a perplexity takes that of the human side.
 ADVERSARIAL = "adversarial"

@@ -7,9 +7,9 @@ from typing import Any
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.metadata import python_values
 from mauve_core.encoders.tokenizing import read_texts
+from mauve_core.texts import Corpus
+from mauve_core.texts.metadata import python_values
 
 # Field of a server's rows: ``length`` where it ended a text at the greatest number of tokens.
 FINISH_REASON = "finish_reason"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from mauve_core.base.json_codec import NotBlank, Seeds
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank, Seeds
 from mauve_core.experiments.sweeps import (
     ESTIMATOR_AXES,
     Axis,

@@ -6,9 +6,9 @@ import dataclasses
 from pathlib import Path
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus, corpus_from_texts
 from tests.synthetic import TOPICS, make_comparison_inputs
 
 # Stands in everything that a file can fill, and begins every word of a text.

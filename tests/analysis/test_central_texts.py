@@ -11,8 +11,8 @@ from mauve_core.analysis.central_texts import Row, central_texts, paired, side_b
 from mauve_core.analysis.why import WhySource, why_source
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.scoring.result import Partition
+from mauve_core.texts import corpus_from_texts
 
 
 @pytest.fixture(scope="module")

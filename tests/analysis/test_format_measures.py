@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.format_measures import excluded_empty, format_measures, repeats
-from mauve_core.corpus import corpus_from_texts
+from mauve_core.texts import corpus_from_texts
 
 
 def number(name: str, text: str, prompt: str = "") -> float:

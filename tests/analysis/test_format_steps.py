@@ -13,8 +13,8 @@ from mauve_core.analysis.format_measures import excluded_empty, format_measures,
 from mauve_core.analysis.format_steps import common_words, drawn_texts, steps_for
 from mauve_core.analysis.preflight import preflight
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.corpus.normalizing import normalize
+from mauve_core.texts import Corpus, corpus_from_texts
+from mauve_core.texts.normalizing import normalize
 from tests.planted_formats import corpus, planted, prompts, texts
 
 pytestmark = pytest.mark.integration

@@ -7,7 +7,7 @@ import numpy as np
 from mauve_core.analysis.cluster_names import cluster_names, labelled, usual_tags
 from mauve_core.analysis.item_words import item_words
 from mauve_core.analysis.words import count_words
-from mauve_core.corpus.kinds import kind_of
+from mauve_core.texts.kinds import kind_of
 
 SIX = ["6, square, dark"] * 9 + ["4, square, dark"]
 SEVEN = ["7, tall, dark, red fox"] * 10

@@ -17,7 +17,7 @@ from mauve_core.analysis.main_reason import Reason, main_reason
 from mauve_core.analysis.precomputed import run_cluster_words, run_gap_test, run_main_reason, run_stability
 from mauve_core.analysis.why import WhySource
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus.text_properties import PROPERTIES
+from mauve_core.texts.properties import PROPERTIES
 from tests.synthetic import make_run
 
 HUMANS, MODELS, K = 60, 60, 3

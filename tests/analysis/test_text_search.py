@@ -15,7 +15,7 @@ from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.text_search import TextSearch, excerpt, found_texts, shares_found, spans
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.texts import Corpus, corpus_from_texts
 
 TEXTS = [
     "Heavy rain fell on the old town.",

@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness import probe_run
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
@@ -21,6 +20,7 @@ from mauve_core.store import RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.neighbours import NeighboursTask
+from mauve_core.texts.kinds import parse_perturbation
 from tests.images.made import draw_images
 from tests.synthetic import with_map
 

@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness import ProbeTable, probe_run, summary
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.images.perturbing import PROBES
 from mauve_core.store import Run, RunStore
+from mauve_core.texts.kinds import parse_perturbation
 from tests.app.pages import said
 from tests.images.made import draw_stripes
 

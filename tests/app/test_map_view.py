@@ -17,13 +17,13 @@ from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus.text_properties import stop_words
 from mauve_core.figures import map_data
 from mauve_core.jobs import queue
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.draw_map import MapTask
+from mauve_core.texts.properties import stop_words
 from tests.job_folders import job
 
 pytestmark = pytest.mark.integration

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.views.methods_estimators import shown_scores
 from mauve_core.__main__ import main
-from mauve_core.base.choices import METHOD_SEEDS
+from mauve_core.base.config import METHOD_SEEDS
 from mauve_core.base.formatting import with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods import (

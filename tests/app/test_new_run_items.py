@@ -15,13 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app import uploaded_files
 from mauve_app.uploads import side_size
+from mauve_core import molecules as molecules
 from mauve_core.base.config import EncoderConfig
-from mauve_core.corpus.text_files import TextFile
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
+from mauve_core.images import files, reading
 from mauve_core.images import kind as images
-from mauve_core.images import originals, reading
-from mauve_core.images.encoding import ImageEncoder
-from mauve_core.molecules import kind as molecules
+from mauve_core.images.kind import ImageEncoder
+from mauve_core.texts.text_files import TextFile
 from tests.app.pages import said
 from tests.app.test_new_run_view import VIEW, jsonl, key_of, markdown, start_button, upload
 from tests.images.made import draw_images, draw_stripes
@@ -108,7 +108,7 @@ def test_the_server_decodes_no_image(
     def decode(*_: object) -> None:
         raise AssertionError("decoded in the server")
 
-    for place in (reading, originals):
+    for place in (reading, files):
         monkeypatch.setattr(place, "decoded", decode)
     app = with_images(open_page, pictures)
     assert not app.exception

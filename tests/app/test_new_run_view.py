@@ -23,12 +23,12 @@ from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.preflight import preflight
 from mauve_core.base.errors import StorageError
 from mauve_core.base.extras import missing
-from mauve_core.corpus import Corpus, limits
-from mauve_core.corpus.table import Table
 from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.jobs import leftovers, queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
+from mauve_core.texts import Corpus, limits
+from mauve_core.texts.tables import Table
 from tests.layouts import LAYOUTS, Layout, text
 from tests.planted_formats import planted
 

@@ -21,10 +21,8 @@ from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.corpus import corpus_from_texts
-from mauve_core.corpus.perturbations import parse_perturbation, perturb
 from mauve_core.encoders import Encoder
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness import (
     PAPER,
     PROBE_SCORES,
@@ -40,6 +38,8 @@ from mauve_core.figures.probes import by_distance, spread_label
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.probe import ProbeTask
+from mauve_core.texts import corpus_from_texts
+from mauve_core.texts.perturbations import parse_perturbation, perturb
 from tests.app.pages import said, url_of
 from tests.probe_tables import table_of
 from tests.tiny_models import SENTENCES, make_gpt2

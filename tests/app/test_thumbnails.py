@@ -13,11 +13,11 @@ from starlette.testclient import TestClient
 from mauve_app.server import access, middleware, run_files
 from mauve_app.server.run_files import picture_url
 from mauve_core import compare, read_corpus
-from mauve_core.corpus import Corpus
-from mauve_core.images.properties import PROPERTIES
+from mauve_core.images.reading import PROPERTIES
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import hashed
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus
 from tests.images.made import draw_images
 
 pytestmark = pytest.mark.integration

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.base.array_files import load_array, load_arrays
+from mauve_core.base.archives import load_array, load_arrays
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.external_features import open_features
 
@@ -143,6 +143,6 @@ def test_threads_read_headers_at_once(allocations: int, tmp_path: Path) -> None:
 
 def test_the_directory_of_an_archive_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez(tmp_path / "a.npz", a=np.ones(3))
-    monkeypatch.setattr("mauve_core.base.zip_files.DIRECTORY_BYTES", 40)
+    monkeypatch.setattr("mauve_core.base.archives.DIRECTORY_BYTES", 40)
     with pytest.raises(ValueError, match="its file list takes 51 bytes"):
         load_arrays(tmp_path / "a.npz")

@@ -13,8 +13,16 @@ import pytest
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json
-from mauve_core.base.validation import Extended, Holds, NotBlank, Within, Written
+from mauve_core.base.json_codec import (
+    Extended,
+    Holds,
+    NotBlank,
+    Within,
+    Written,
+    check_fields,
+    dataclass_to_json,
+    from_json,
+)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from jsonschema import Draft202012Validator
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.base.json_codec import As, Extended, Share, Within, dataclass_to_json, from_json
 from mauve_core.base.json_schema import json_schema
-from mauve_core.base.validation import As, Extended, Share, Within
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.base.json_values import require_few_values
+from mauve_core.base.json_codec import require_few_values
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text(alphabet='a,[{"\\\n', max_size=9),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mauve_core.base.config import EncoderConfig
+from mauve_core.base.config import EncoderConfig, ServerName, names_server, parse_server_name
 from mauve_core.base.errors import InputError
-from mauve_core.base.server_names import ServerName, names_server, parse_server_name
 
 
 @pytest.mark.parametrize(

@@ -14,19 +14,18 @@ import pytest
 from mauve_core import compare, compute_mauve
 from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.words import count_words
+from mauve_core.base.arguments import text_list
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.text_lists import text_list
-from mauve_core.corpus import corpus_from_texts
-from mauve_core.corpus.perturbations import parse_perturbation, perturb
-from mauve_core.corpus.text_properties import text_properties
 from mauve_core.decoding.prompts import Prompts
 from mauve_core.encoders import Encoder, encode
-from mauve_core.encoders.keys import feature_key
+from mauve_core.encoders.encoder import PrefixEncoder, feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
-from mauve_core.encoders.prefixes import PrefixEncoder
 from mauve_core.experiments.text_measures import Collection
 from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.texts import corpus_from_texts
+from mauve_core.texts.perturbations import parse_perturbation, perturb
+from mauve_core.texts.properties import text_properties
 
 TEXTS = ["first words here", "second text there", "third one of these"]
 IDS = ("a", "b", "c")

@@ -9,8 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from mauve_core.base import zip_files
-from mauve_core.base.zip_files import DAMAGES, open_zip
+from mauve_core.base import archives
+from mauve_core.base.archives import DAMAGES, open_zip
 
 
 def archive(method: int) -> bytes:
@@ -40,7 +40,7 @@ def test_what_damage_raises_is_known(method: int) -> None:
 
 
 def test_a_directory_is_bounded_whatever_the_end_of_the_archive_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zip_files, "DIRECTORY_BYTES", 100)
+    monkeypatch.setattr(archives, "DIRECTORY_BYTES", 100)
     data = bytearray(archive(zipfile.ZIP_STORED))
     with pytest.raises(zipfile.BadZipFile, match="its file list takes 153 bytes; at most 100 are allowed"):
         open_zip(io.BytesIO(data))

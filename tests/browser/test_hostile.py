@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from docs.screenshots import FAULTS, VIEWS, open_view
-from mauve_core.corpus import limits
+from mauve_core.texts import limits
 from tests.browser import charts
 from tests.browser.conftest import HOSTILE, free_port, server_process, wait_until_healthy
 from tests.browser.hostile_files import REFUSED, write_refused

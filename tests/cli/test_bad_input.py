@@ -202,7 +202,7 @@ def test_a_device_is_checked_where_nothing_is_left_to_encode(shell: Shell, devic
 def test_a_limit_that_cannot_be_used_is_wrong_input(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
-    from mauve_core.corpus import limits
+    from mauve_core.texts import limits
 
     monkeypatch.setenv(variable, value)
     with pytest.raises(InputError, match=f"{variable} is not a valid limit. Allowed: a whole number above 0"):

@@ -10,8 +10,8 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.store import RunStore
+from mauve_core.texts.pairing import shared_prompts
 from tests.files_on_disk import write_study
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base import faults
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.corpus import limits
+from mauve_core.texts import limits
 from tests.synthetic import make_run
 
 SECRET = "xyzzy"

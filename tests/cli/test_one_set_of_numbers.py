@@ -12,7 +12,7 @@ from mauve_core.__main__ import build_parser, main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces, written
 from mauve_core.cli import probing
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.figures import methods, probes
 from mauve_core.figures.notebook import notebook_html
 from mauve_core.scoring.compare import compare

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, read_corpus, read_table
-from mauve_core.corpus.by_source import MOST_SOURCES, reference_among, sources_of, split_by
-from mauve_core.corpus.pairing import shared_prompts
-from mauve_core.corpus.table import Table
+from mauve_core.texts import Corpus, read_corpus, read_table
+from mauve_core.texts.building import MOST_SOURCES, reference_among, sources_of, split_by
+from mauve_core.texts.pairing import shared_prompts
+from mauve_core.texts.tables import Table
 
 
 def lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:

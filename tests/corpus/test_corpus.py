@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from mauve_core.base import files
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.corpus import Corpus, Fields, corpus_from_texts, guess_fields, read_corpus
-from mauve_core.corpus.metadata import parse_cells
-from mauve_core.corpus.reading import read_table
+from mauve_core.texts import Corpus, Fields, corpus_from_texts, guess_fields, read_corpus
+from mauve_core.texts.metadata import parse_cells
+from mauve_core.texts.reading import read_table
 
 # Examples write files and the first one imports libraries: a deadline would measure the disk.
 examples = settings(deadline=None, max_examples=40)
@@ -504,7 +504,7 @@ def test_every_format_gives_the_same_corpus(suffix: str, tmp_path: Path) -> None
 
 
 def test_importing_loads_no_model_library() -> None:
-    code = "import mauve_core.corpus, sys; print(sorted({'torch', 'transformers', 'pandas'} & set(sys.modules)))"
+    code = "import mauve_core.texts, sys; print(sorted({'torch', 'transformers', 'pandas'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -517,7 +517,7 @@ def test_reading_a_stored_corpus_leaves_no_threads_behind(tmp_path: Path) -> Non
     corpus_from_texts([f"text {i}" for i in range(500)], name="texts").to_parquet(path)
     code = f"""
 import os, pyarrow.parquet
-from mauve_core.corpus import Corpus
+from mauve_core.texts import Corpus
 before = len(os.listdir("/proc/self/task"))
 Corpus.from_parquet({str(path)!r})
 print(len(os.listdir("/proc/self/task")) - before)

@@ -17,8 +17,8 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Image, List, SplitDict, SplitInfo, Value
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import read_corpus, read_table
-from mauve_core.corpus.data_sets import DataSetName, parse_name
+from mauve_core.texts import read_corpus, read_table
+from mauve_core.texts.data_sets import DataSetName, parse_name
 from tests.layouts import N, prompt, text
 
 pytestmark = pytest.mark.integration
@@ -250,7 +250,7 @@ import socket
 def refused(*_, **__):
     raise OSError("no network")
 socket.socket.connect = socket.create_connection = refused
-from mauve_core.corpus import read_corpus
+from mauve_core.texts import read_corpus
 corpus = read_corpus("hf:someone/stories:train")
 print(len(corpus), corpus.digest, corpus.notes[0])
 """

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import limits, read_corpus, read_table
-from mauve_core.corpus.text_files import TextFile
+from mauve_core.texts import limits, read_corpus, read_table
+from mauve_core.texts.text_files import TextFile
 
 
 def read(folder: Path, content: str, name: str = "a.tsv", quoting: str | None = None) -> tuple[list[list[str]], str]:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.corpus.corpus import Whole
-from mauve_core.corpus.equalizing import equal_draws, equalized
 from mauve_core.store import RunStore
+from mauve_core.texts import Corpus, corpus_from_texts
+from mauve_core.texts.corpus import Whole
+from mauve_core.texts.pairing import equal_draws, equalized
 
 
 def side(name: str, ids: list[str], **more: object) -> Corpus:

@@ -23,11 +23,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import limits
-from mauve_core.corpus.formats import SUFFIXES, title_of
-from mauve_core.corpus.reading import read_table
-from mauve_core.corpus.rows import FIELD_LIMIT
-from mauve_core.corpus.table import Table
+from mauve_core.texts import limits
+from mauve_core.texts.reading import SUFFIXES, read_table, title_of
+from mauve_core.texts.tables import FIELD_LIMIT, Table
 
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 FILE_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)

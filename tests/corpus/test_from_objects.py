@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import read_corpus
-from mauve_core.corpus.from_objects import as_corpus
+from mauve_core.texts import read_corpus
+from mauve_core.texts.building import as_corpus
 
 ROWS = [
     {"id": "a", "prompt": "Once", "completion": "upon a time there was", "length": 5, "score": 0.5},

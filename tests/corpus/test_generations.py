@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, corpus_from_texts, limits, read_corpus
-from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.texts import Corpus, corpus_from_texts, limits, read_corpus
+from mauve_core.texts.pairing import shared_prompts
 
 # The second generation comes first in the file, and 9 is before 10 although "10" is before "9".
 PLACES = [(g, i) for g in (10, 9) for i in range(3)]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from backports.zstd import zipfile as zstd_zipfile
 
-from mauve_core.base import zip_files
+from mauve_core.base import archives
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.texts import Corpus, read_corpus
 from tests.layouts import N, label, other, prompt, text
 
 LOGS = Path(__file__).parent / "inspect_logs"
@@ -132,7 +132,7 @@ def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_huge_directory_is_refused_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = log(tmp_path / "a.eval", samples(9))
-    monkeypatch.setattr(zip_files, "DIRECTORY_BYTES", 500)
+    monkeypatch.setattr(archives, "DIRECTORY_BYTES", 500)
     with pytest.raises(InputError, match=r"its file list takes .* bytes; at most 500 are allowed"):
         read_corpus(path)
 

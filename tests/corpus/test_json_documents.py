@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import limits, read_corpus
-from mauve_core.corpus.json_documents import READ, Reader
-from mauve_core.corpus.reading import read_table
+from mauve_core.texts import limits, read_corpus
+from mauve_core.texts.json_documents import READ, Reader
+from mauve_core.texts.reading import read_table
 from tests.layouts import N, chat, chat_completion, prompt, text
 
 ROWS = [{"id": i, "prompt": prompt(i), "text": text(i), "score": i / 7, "tags": ["a", {"b": None}]} for i in range(N)]
@@ -187,7 +187,7 @@ def test_limits_hold_while_a_document_is_read(tmp_path: Path, monkeypatch: pytes
     for many in ([{}] * 11, {"a": list(range(11))}, {"data": [{}] * 11}):
         assert "too many rows" in refusal_of(json.dumps(many), tmp_path)
     wide = json.dumps([{f"k{i}": 1} for i in range(10)] + [{}])
-    monkeypatch.setattr("mauve_core.corpus.rows.FIELD_LIMIT", 9)
+    monkeypatch.setattr("mauve_core.texts.tables.FIELD_LIMIT", 9)
     assert "different fields" in refusal_of(wide, tmp_path)
 
 
@@ -214,7 +214,7 @@ def test_a_document_cut_anywhere_is_read_as_the_library_reads_it(
         document = json.dumps(values, indent=indent)
     parts = [document[i : i + size] for i in range(0, len(document), size)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mauve_core.corpus.json_documents.READ", 1)
+        patch.setattr("mauve_core.texts.json_documents.READ", 1)
         reader = Reader(iter(parts), Path("a.json"))
         assert list(reader.elements()) == json.loads(document)
         assert reader.peek() == ""
@@ -224,7 +224,7 @@ def test_a_document_cut_anywhere_is_read_as_the_library_reads_it(
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40))
 def test_characters_cut_where_a_part_ends_are_whole(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mauve_core.corpus.streams.CHUNK", 3)
+        patch.setattr("mauve_core.texts.streams.CHUNK", 3)
         path = Path(folder) / "a.json"
         path.write_text(json.dumps([{"a": text}], ensure_ascii=False), encoding="utf-8")
         assert read_table(path).rows == [(1, {"a": text})]

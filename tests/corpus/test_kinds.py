@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import KINDS, kind_of, parse_perturbation, property_named
-from mauve_core.corpus.media import Media, Thumbnails
-from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import KINDS, kind_of, parse_perturbation, property_named
+from mauve_core.texts.media import Media, Thumbnails
+from mauve_core.texts.pairing import shared_prompts
 
 
 def bare(kind: str, *, numbered: bool) -> Corpus:

@@ -12,11 +12,11 @@ import pytest
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import from_json
-from mauve_core.corpus import corpus_from_texts, read_corpus
-from mauve_core.corpus.looks import ID, look_like_ids
-from mauve_core.corpus.reading import read_table
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.decoding import read_prompts
+from mauve_core.texts import corpus_from_texts, read_corpus
+from mauve_core.texts.entries import ID, look_like_ids
+from mauve_core.texts.reading import read_table
+from mauve_core.texts.text_files import TextFile
 from tests.layouts import LAYOUTS, MESSAGE, Layout, N, chat_completion, other, prompt, text
 
 READ = {name: layout for name, layout in LAYOUTS.items() if layout.text}

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mauve_core.base import json_values
+from mauve_core.base import json_codec
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.corpus import limits
-from mauve_core.corpus.reading import read_table
-from mauve_core.corpus.rows import CONTAINER
-from mauve_core.corpus.streams import lines_of
 from mauve_core.encoders.model_files import read_json
 from mauve_core.jobs import state
+from mauve_core.texts import limits
+from mauve_core.texts.reading import read_table
+from mauve_core.texts.streams import lines_of
+from mauve_core.texts.tables import CONTAINER
 
 MB = 1024**2
 
@@ -240,7 +240,7 @@ DOORS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", DOORS)
 def test_values_are_counted_before_they_take_memory(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_values, "MOST_VALUES", 200_000)
+    monkeypatch.setattr(json_codec, "MOST_VALUES", 200_000)
     path = tmp_path / name
     row = '{"text": "a", "of": [' + "[]," * 1_000_000 + "[]]}"
     path.write_text(f"[{row}]" if name == "a.json" else row)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import read_corpus
-from mauve_core.corpus.entries import FAILED
+from mauve_core.texts import read_corpus
+from mauve_core.texts.entries import FAILED
 from tests.layouts import Layout, N, batch, chat_completion, harness_sample, prompt, text
 
 WHO = ("user", "assistant")

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.corpus.normalizing import first_words, normalize, without_echo
-from mauve_core.corpus.normalizing_steps import EMPTIED, STEPS, Change, parse_steps, steps_of, title_of_step
-from mauve_core.corpus.token_marks import count_marks
+from mauve_core.texts import Corpus, corpus_from_texts
+from mauve_core.texts.normalizing import count_marks, first_words, normalize, without_echo
+from mauve_core.texts.normalizing_steps import EMPTIED, STEPS, Change, parse_steps, steps_of, title_of_step
 
 ALL = tuple(f"{name}:3" if name == "words" else name for name in STEPS)
 # Parts of which texts are made that come to look like marks only when others are removed.

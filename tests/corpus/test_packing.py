@@ -15,11 +15,9 @@ import pandas as pd
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import limits, read_corpus
-from mauve_core.corpus.formats import title_of
-from mauve_core.corpus.packing import PACKINGS, ZSTANDARD
-from mauve_core.corpus.reading import read_table
-from mauve_core.corpus.streams import refusals
+from mauve_core.texts import limits, read_corpus
+from mauve_core.texts.reading import read_table, title_of
+from mauve_core.texts.streams import PACKINGS, ZSTANDARD, refusals
 
 LINES = b"".join(
     b'{"text": "text number %d, which is long enough to be damaged", "id": %d}\n' % (i, i) for i in range(50)

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
-from mauve_core.corpus.by_source import split_by
-from mauve_core.corpus.pairing import (
+from mauve_core.texts import Corpus, corpus_from_texts, read_corpus
+from mauve_core.texts.building import split_by
+from mauve_core.texts.pairing import (
     LEAST_PROMPTS,
     SharedPrompts,
     content_codes,
@@ -26,7 +26,7 @@ from mauve_core.corpus.pairing import (
     unit_names,
     units_among,
 )
-from mauve_core.corpus.table import Table
+from mauve_core.texts.tables import Table
 
 
 def corpus(

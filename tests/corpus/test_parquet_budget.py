@@ -17,10 +17,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import limits, parquet
-from mauve_core.corpus.parquet import ParquetTable, decoded_bytes, read_metadata, values_of
-from mauve_core.corpus.parquet_pages import ChunkLocation, measure_chunk
-from mauve_core.corpus.reading import read_table
+from mauve_core.texts import limits, parquet
+from mauve_core.texts.parquet import ChunkLocation, ParquetTable, decoded_bytes, measure_chunk, read_metadata, values_of
+from mauve_core.texts.reading import read_table
 
 
 def repeated(length: int, times: int) -> pa.DictionaryArray:
@@ -62,7 +61,7 @@ def test_a_kilobyte_that_says_ten_gigabytes(what: str, tmp_path: Path) -> None:
     lines = [
         "import resource, sys",
         "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))",
-        "from mauve_core.corpus.reading import read_table",
+        "from mauve_core.texts.reading import read_table",
         "from mauve_core.base.errors import InputError",
         "try:",
         "    read_table(sys.argv[1])",

@@ -15,9 +15,9 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.cli.standard_input import file_of, files_of
-from mauve_core.corpus import read_corpus, read_table
-from mauve_core.corpus.reading import absolute, matches
-from mauve_core.corpus.text_files import TextFile
+from mauve_core.texts import read_corpus, read_table
+from mauve_core.texts.reading import absolute, matches
+from mauve_core.texts.text_files import TextFile
 from tests.layouts import N, text
 
 
@@ -102,10 +102,10 @@ def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("MAUVE_LENS_MAX_ROWS", "20")
     with pytest.raises(InputError, match="too many rows"):
         read_table(shards / "part-*.jsonl")
-    monkeypatch.setattr("mauve_core.corpus.reading.MOST_FILES", 2)
+    monkeypatch.setattr("mauve_core.texts.reading.MOST_FILES", 2)
     with pytest.raises(InputError, match="Too many files match"):
         read_table(shards / "part-*.jsonl")
-    monkeypatch.setattr("mauve_core.corpus.reading.MOST_SEEN", 50)
+    monkeypatch.setattr("mauve_core.texts.reading.MOST_SEEN", 50)
     (shards / "deep" / "er").mkdir(parents=True)
     for number in range(60):
         (shards / "deep" / "er" / f"{number}.csv").touch()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import corpus_from_texts, read_corpus
+from mauve_core.texts import corpus_from_texts, read_corpus
 from tests.corpus.real_inputs import INPUTS, Input
 from tests.layouts import N, text
 

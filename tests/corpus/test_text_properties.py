@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.corpus.text_properties import NGRAM, PROPERTIES, text_properties
+from mauve_core.texts.properties import NGRAM, PROPERTIES, text_properties
 
 TEXTS = st.lists(
     st.lists(st.sampled_from(["the", "Cat", "sat", "on", ",", "don't", "mat.", "—"]), max_size=12).map(" ".join),

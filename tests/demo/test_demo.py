@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.precomputed import ABOUT, FORMAT
-from mauve_core.base.array_files import load_arrays
+from mauve_core.base.archives import load_arrays
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.extras import MissingPackageError
 from mauve_core.base.json_codec import from_json
-from mauve_core.corpus.perturbations import parse_perturbation, perturb
 from mauve_core.demo import demo_build, demo_run
 from mauve_core.demo.finished import FINISHED
 from mauve_core.demo.wikipedia import Paragraph, choose_excerpts
@@ -29,6 +28,7 @@ from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measu
 from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
 from mauve_core.store import RunStore
 from mauve_core.tasks.study import ADVERSARIAL
+from mauve_core.texts.perturbations import parse_perturbation, perturb
 from tests.supply.test_extras import WITHOUT
 
 pytestmark = pytest.mark.integration

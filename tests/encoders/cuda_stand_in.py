@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from mauve_core.encoders import encoder
-from mauve_core.encoders.weights import read_weights
+from mauve_core.encoders.packed import read_weights
 
 COUNT = 2
 CAPABILITY = (9, 0)

@@ -23,7 +23,7 @@ from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, p
 from mauve_core.encoders import adapters, encode, hub, model_files
 from mauve_core.encoders.adapters import ADAPTER_CONFIG, ADAPTER_WEIGHTS
 from mauve_core.encoders.catalogue import PIXELS, check_model, identify, must_be_fetched, names_files
-from mauve_core.encoders.keys import feature_key
+from mauve_core.encoders.encoder import feature_key
 from mauve_core.encoders.models import load_model
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import SENTENCES, make_gpt2

@@ -16,8 +16,7 @@ from torch import Tensor
 from transformers import AutoModel
 
 from mauve_core.encoders import packed
-from mauve_core.encoders.packed import Layout, attend_by_text, attend_padded, attend_varlen
-from mauve_core.encoders.weights import Weights, read_weights
+from mauve_core.encoders.packed import Layout, Weights, attend_by_text, attend_padded, attend_varlen, read_weights
 from tests.encoders.cuda_stand_in import KERNEL_MODULE, KERNELS, stand_in
 from tests.encoders.test_packed import Tiny
 

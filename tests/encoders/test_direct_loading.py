@@ -16,8 +16,7 @@ import torch
 
 from mauve_core.encoders import models
 from mauve_core.encoders.adapters import Adapter
-from mauve_core.encoders.loading import load_config, load_weights
-from mauve_core.encoders.older_transformers import is_older
+from mauve_core.encoders.loading import is_older, load_config, load_weights
 from tests.encoders.cuda_stand_in import stand_in
 from tests.tiny_models import MAKERS
 

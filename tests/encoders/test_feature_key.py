@@ -12,7 +12,7 @@ import pytest
 from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import encode, feature_key
 from mauve_core.encoders.catalogue import PACKAGED
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from tests.tiny_models import make_gpt2
 
 Tiny = Callable[[str], str]
@@ -67,7 +67,7 @@ import sys
 from pathlib import Path
 from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import available_models, encode, feature_key
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 config, store = EncoderConfig(sys.argv[1]), FeatureStore(Path(sys.argv[2]))
 feature_key(["A text."], config)
 available_models()

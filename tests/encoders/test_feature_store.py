@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.base import files, partial
+from mauve_core.base import files
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.encoders.feature_store import ARRAYS, INCOMING, DamagedEntryWarning, FeatureStore, Part
+from mauve_core.encoders.features import ARRAYS, INCOMING, DamagedEntryWarning, FeatureStore, Part
 
 KEY, OTHER = "ab12", "cd34"
 META = {"device": "cpu", "notes": ["über"]}
@@ -242,7 +242,7 @@ def test_a_full_disk_leaves_earlier_parts(store: FeatureStore, monkeypatch: pyte
 
 def test_a_write_that_hits_the_end_of_the_disk_keeps_its_number(store: FeatureStore) -> None:
     # /dev/full refuses every write with ENOSPC: NumPy's own file writing would turn that into an error without number.
-    from mauve_core.encoders.feature_store import _HashingWriter
+    from mauve_core.encoders.features import _HashingWriter
 
     with (
         pytest.raises(StorageError, match="No space left"),
@@ -264,7 +264,7 @@ def test_what_dead_writers_left_is_swept(store: FeatureStore) -> None:
     left.mkdir(parents=True)
     (left / "features.npy").write_bytes(b"half")
     half.write_bytes(b"half")
-    with partial.folder_for(store.root / INCOMING) as working:
+    with files.partial_folder(store.root / INCOMING) as working:
         store.put(KEY, *arrays(), META)
         assert {path.name for path in store.root.iterdir()} == {KEY, working.name}
 

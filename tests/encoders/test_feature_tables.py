@@ -13,8 +13,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from mauve_core.base.errors import InputError
-from mauve_core.encoders.external_features import open_features
-from mauve_core.encoders.feature_tables import matrix_of
+from mauve_core.encoders.external_features import matrix_of, open_features
 
 ARRAY = np.random.default_rng(1).normal(size=(6, 4)).astype(np.float32)
 OTHER = np.ones((6, 3), np.float32)

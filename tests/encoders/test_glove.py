@@ -10,10 +10,10 @@ import pytest
 
 from mauve_core.base.config import CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import vector_files
-from mauve_core.encoders.glove import WordTable, words_of
+from mauve_core.encoders.word_vectors import WordTable, words_of
 from mauve_core.scoring.compare import compare
+from mauve_core.texts import corpus_from_texts
 from tests.encoders.word_tables import word_features
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8", "Paris 1e1 0 0"]

@@ -17,13 +17,8 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import Encoder, encode
+from mauve_core.encoders.loading import attend_with_own_scales, check_settings, correct_special_tokens, is_older
 from mauve_core.encoders.models import load_model
-from mauve_core.encoders.older_transformers import (
-    attend_with_own_scales,
-    check_settings,
-    correct_special_tokens,
-    is_older,
-)
 from tests.encoders.test_encode import RELATIVE, relative_error
 
 Tiny = Callable[[str], str]
@@ -32,7 +27,7 @@ TEXTS = ("Rain fell on the roofs of the old town.", "She asked.")
 
 @pytest.fixture
 def older(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mauve_core.encoders.older_transformers.is_older", lambda: True)
+    monkeypatch.setattr("mauve_core.encoders.loading.is_older", lambda: True)
 
 
 def changed(folder: str, out: Path, **values: Any) -> Path:
@@ -120,7 +115,7 @@ def test_features_are_the_same_bits_however_the_model_was_built(
     tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = [encode(TEXTS, EncoderConfig(tiny(name)), device="cpu").array for name in ("gpt2", "bert")]
-    monkeypatch.setattr("mauve_core.encoders.older_transformers.is_older", lambda: True)
+    monkeypatch.setattr("mauve_core.encoders.loading.is_older", lambda: True)
     torch.manual_seed(3)
     found = [encode(TEXTS, EncoderConfig(tiny(name)), device="cpu").array for name in ("gpt2", "bert")]
     for one, other in zip(found, usual, strict=True):

@@ -22,9 +22,16 @@ from transformers.activations import ACT2FN
 from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import Encoder, encode, packed
 from mauve_core.encoders.batching import TokenIds, pad
-from mauve_core.encoders.packed import PackedModel, activate, attend_by_text, attend_padded, attend_varlen
+from mauve_core.encoders.packed import (
+    ACTIVATIONS,
+    PackedModel,
+    activate,
+    attend_by_text,
+    attend_padded,
+    attend_varlen,
+    read_weights,
+)
 from mauve_core.encoders.pooling import pool
-from mauve_core.encoders.weights import ACTIVATIONS, read_weights
 from tests.encoders.cuda_stand_in import KERNELS, on_cuda, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 from tests.tiny_models import LAYERS, WIDTH, rotary

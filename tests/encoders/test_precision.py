@@ -16,10 +16,10 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, Precisio
 from mauve_core.base.errors import InputError
 from mauve_core.encoders import Encoder, encode, feature_key
 from mauve_core.encoders.catalogue import ModelIdentity
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.keys import key_of
+from mauve_core.encoders.devices import ERRORS, MAUVE_CHANGES, choose_precision, cost_of
+from mauve_core.encoders.encoder import key_of
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.models import load_model
-from mauve_core.encoders.precision import ERRORS, MAUVE_CHANGES, choose_precision, cost_of
 from mauve_core.numerics.device import products
 from mauve_core.numerics.device.products import matrix_products
 from mauve_core.scoring.compare import compare

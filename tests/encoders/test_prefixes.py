@@ -19,7 +19,7 @@ from tokenizers import Tokenizer, processors
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import POSITIONS, rotary
 
@@ -140,7 +140,7 @@ def test_stopped_work_goes_on_where_it_stopped(
     passes: list[tuple[list[int], int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mauve_core.encoders.rows.PART_SECONDS", 0.0)
+    monkeypatch.setattr("mauve_core.encoders.features.PART_SECONDS", 0.0)
     store, config = FeatureStore(tmp_path), EncoderConfig(tiny("llama"))
     left = [3]
 

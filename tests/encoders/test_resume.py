@@ -18,12 +18,12 @@ import pytest
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, StorageError
 from mauve_core.encoders import Encoder, encode, feature_key
-from mauve_core.encoders.feature_store import DamagedEntryWarning, FeatureStore
+from mauve_core.encoders.features import DamagedEntryWarning, FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 
 pytestmark = pytest.mark.integration
 
-rows_module = sys.modules["mauve_core.encoders.rows"]
+rows_module = sys.modules["mauve_core.encoders.features"]
 Tiny = Callable[[str], str]
 
 WORKER = """
@@ -31,8 +31,8 @@ import sys, time
 from pathlib import Path
 from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import encode
-from mauve_core.encoders.feature_store import FeatureStore
-sys.modules["mauve_core.encoders.rows"].PART_SECONDS = 0.0
+from mauve_core.encoders.features import FeatureStore
+sys.modules["mauve_core.encoders.features"].PART_SECONDS = 0.0
 folder, root, file, pause_s = sys.argv[1:]
 texts = Path(file).read_text(encoding="utf-8").split("\\n")
 encode(texts, EncoderConfig(folder), store=FeatureStore(Path(root)), device="cpu", batch_tokens=64,

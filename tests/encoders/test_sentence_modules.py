@@ -24,7 +24,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders.catalogue import PACKAGED
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import WIDTH
 

@@ -18,14 +18,14 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key, identify, vector_files, word_vectors
 from mauve_core.encoders.catalogue import names_word_vectors
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.experiments.methods.evaluation import _Work
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
+from mauve_core.texts import corpus_from_texts
 from tests.encoders.word_tables import word_features
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8"]
@@ -55,7 +55,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(len(ids))
         return read_vectors(path, ids, *rest)
 
-    monkeypatch.setattr("mauve_core.encoders.glove.read_vectors", spy)
+    monkeypatch.setattr("mauve_core.encoders.word_vectors.read_vectors", spy)
     return seen
 
 

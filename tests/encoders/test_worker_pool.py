@@ -16,9 +16,9 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders import encoder as encoder_module
+from mauve_core.encoders.batching import Worker, WorkerPool, threads_kept
 from mauve_core.encoders.devices import resolve_devices
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept
+from mauve_core.encoders.features import FeatureStore
 from tests.encoders.cuda_stand_in import COUNT, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 

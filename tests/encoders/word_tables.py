@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.glove import WordFeatures, WordTable, words_of
+from mauve_core.encoders.word_vectors import WordFeatures, WordTable, words_of
 
 
 def word_features(

@@ -9,7 +9,6 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus import Corpus
 from mauve_core.experiments import indicators
 from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Collection, MeasureContext, Measurements, Row, Value, measure
@@ -19,6 +18,7 @@ from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.figures.judgments import sd_sentence, worst_title
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.store import Run
+from mauve_core.texts import Corpus
 from tests.repeated import make_repeated_inputs, store_repeated
 
 NAMES = ("distinct", "length")

@@ -12,8 +12,6 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import corpus_from_texts
-from mauve_core.corpus.normalizing import normalize
 from mauve_core.experiments.attributes_over_k import (
     SPLITS,
     OtherTexts,
@@ -26,6 +24,8 @@ from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.statistics.attributes import draw_halves
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
+from mauve_core.texts import corpus_from_texts
+from mauve_core.texts.normalizing import normalize
 from tests.synthetic import make_run, make_side
 from tests.word_runs import encoded_run
 

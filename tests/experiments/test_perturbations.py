@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.perturbations import CONTROL, PERTURBATIONS, Perturbation, dropping, parse_perturbation, perturb
-from mauve_core.corpus.perturbations.wording import pieces_of, sentences_of
+from mauve_core.texts import perturbations
+from mauve_core.texts.perturbations import CONTROL, PERTURBATIONS, Perturbation, parse_perturbation, perturb
+from mauve_core.texts.words_and_sentences import pieces_of, sentences_of
 
 SPECS = [name for name in PERTURBATIONS if name != "replace"] + [r"replace:/(\w)e/\1E/", "typos:rate=0.5"]
 
@@ -282,7 +283,7 @@ def test_what_cannot_be_read_is_refused(spec):
 
 
 def test_a_pattern_that_backtracks_is_stopped(monkeypatch):
-    monkeypatch.setattr(dropping, "SECONDS", 0.2)
+    monkeypatch.setattr(perturbations, "SECONDS", 0.2)
     started = time.monotonic()
     with pytest.raises(InputError, match=r"takes more than .* on the text 't1'"):
         after("replace:/(?:x+x+)+y/z/", "short", "x" * 5000)

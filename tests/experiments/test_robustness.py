@@ -14,11 +14,7 @@ from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Told
-from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.perturbations import CONTROL, parse_perturbation
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.features import Features
+from mauve_core.encoders.features import Features, FeatureStore
 from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable, probe_run
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
@@ -26,6 +22,9 @@ from mauve_core.numerics.divergences.summaries import FIVE
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus, corpus_from_texts
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.perturbations import CONTROL, parse_perturbation
 from tests.synthetic import TOPICS, make_comparison_inputs
 from tests.tiny_models import SENTENCES, make_gpt2
 

@@ -13,9 +13,8 @@ import pytest
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.encoders import Encoder, feature_key
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.sweeps import SweepPoint, sweep_run
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request, halved
@@ -23,6 +22,7 @@ from mauve_core.numerics.kmeans.clustering import tenth_of_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus, corpus_from_texts
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import SENTENCES, make_gpt2
 

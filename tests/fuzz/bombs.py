@@ -25,17 +25,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from mauve_core.base.toml_files import read_toml
+from mauve_core.base.files import read_toml
 from mauve_core.cli.standard_input import file_of
-from mauve_core.corpus import read_corpus
-from mauve_core.corpus.packing import ZSTANDARD
-from mauve_core.corpus.streams import lines_of
 from mauve_core.encoders.gguf_files import check_header
-from mauve_core.encoders.servers.client import Server
+from mauve_core.encoders.servers import Server
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.jobs import state
 from mauve_core.judgments.tables import ratings_from_csv
 from mauve_core.store.archive import MANIFEST
+from mauve_core.texts import read_corpus
+from mauve_core.texts.streams import ZSTANDARD, lines_of
 from tests.fuzz import reading, samples
 from tests.fuzz.image_bombs import IMAGES
 from tests.fuzz.oracle import MEGABYTES, SECONDS, Outcome, judged

@@ -24,7 +24,6 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import encode
 from mauve_core.encoders.external_features import features_of
 from mauve_core.experiments.documents import check_documents
@@ -35,6 +34,7 @@ from mauve_core.serving import sharing
 from mauve_core.store import RunStore
 from mauve_core.store.folder import COMPARISON
 from mauve_core.tasks.registry import read_task
+from mauve_core.texts import corpus_from_texts
 from tests.app.asgi import asked
 from tests.files_on_disk import FAST
 from tests.fuzz.changes import COMMAND

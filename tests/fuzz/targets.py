@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mauve_core.corpus import read_corpus
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.judgments.tables import ratings_from_csv
+from mauve_core.texts import read_corpus
 from tests.fuzz import changes, pages, reading, samples
 from tests.fuzz.changes import ChangeSample, one_file, the_file
 from tests.fuzz.mutate import in_bytes, in_header, in_json, in_json_lines, one_of

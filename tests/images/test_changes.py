@@ -12,9 +12,9 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.images import memory
+from mauve_core.images import decoding
 from mauve_core.images.perturbing import PERTURBATIONS, Alteration
+from mauve_core.texts.kinds import parse_perturbation
 
 SPECS = (
     *("jpeg-30", "blur-2", "noise-25", "resize-nearest", "resize-bilinear", "resize-bicubic", "resize-lanczos"),
@@ -98,7 +98,7 @@ def test_randomness_is_of_the_seed_and_the_digest(monkeypatch: pytest.MonkeyPatc
         drawn = {after(spec, scene(), seed=seed, digest=digest).tobytes() for seed in (0, 1) for digest in ("a", "b")}
         assert len(drawn) == 4
     whole = after("noise-25", scene()).tobytes()
-    monkeypatch.setattr(memory, "AT_ONCE", 5 * WIDTH)
+    monkeypatch.setattr(decoding, "AT_ONCE", 5 * WIDTH)
     assert after("noise-25", scene()).tobytes() == whole
 
 

@@ -12,11 +12,11 @@ from PIL import Image
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.corpus import Corpus
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.vision import pixels
-from mauve_core.images import encoding
-from mauve_core.images.encoding import ImageEncoder
+from mauve_core.encoders import vision
+from mauve_core.encoders.features import FeatureStore
+from mauve_core.images import kind
+from mauve_core.images.kind import ImageEncoder
+from mauve_core.texts import Corpus
 from tests.files_on_disk import FAST
 from tests.images.made import decode, draw_images
 
@@ -32,7 +32,7 @@ def corpus(tmp_path: Path) -> Corpus:
 
 def plain(corpus: Corpus) -> np.ndarray:
     data = [(Path(corpus.origin) / name).read_bytes() for name in corpus.ids]
-    return np.stack([pixels.features(decode(each, "x").pixels) for each in data])
+    return np.stack([vision.features_of_pixels(decode(each, "x").pixels) for each in data])
 
 
 def test_features_come_in_the_order_of_the_images(corpus: Corpus) -> None:
@@ -51,15 +51,15 @@ def test_a_folder_and_its_archive_have_one_key(corpus: Corpus, tmp_path: Path) -
 def test_what_was_encoded_before_a_failure_is_kept(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(encoding.BATCH_NUMBERS, "cpu", 3 * pixels.WIDTH)
+    monkeypatch.setitem(kind.BATCH_NUMBERS, "cpu", 3 * vision.PIXELS_WIDTH)
     store, lost = FeatureStore(tmp_path / "store"), Path(corpus.origin) / corpus.ids[7]
     content = lost.read_bytes()
     lost.unlink()
     with pytest.raises(InputError, match="no longer where it was read"):
         ImageEncoder(CONFIG).encode(corpus, store=store)
     lost.write_bytes(content)
-    seen, features = list[bytes](), pixels.features
-    monkeypatch.setattr(pixels, "features", lambda image: seen.append(image.tobytes()) or features(image))
+    seen, features = list[bytes](), vision.features_of_pixels
+    monkeypatch.setattr(vision, "features_of_pixels", lambda image: seen.append(image.tobytes()) or features(image))
     found = ImageEncoder(CONFIG).encode(corpus, store=store)
     assert len(seen) == 6  # the two batches from the lost image on
     np.testing.assert_array_equal(found.array, plain(corpus))
@@ -97,8 +97,8 @@ def test_a_black_image_stops_no_comparison(with_black: tuple[Corpus, dict[str, C
 def test_an_image_without_a_feature_is_named_or_left_out_as_a_text_is(
     with_black: tuple[Corpus, dict[str, Corpus]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    features = pixels.features
-    monkeypatch.setattr(pixels, "features", lambda image: features(image) * bool(np.asarray(image).any()))
+    features = vision.features_of_pixels
+    monkeypatch.setattr(vision, "features_of_pixels", lambda image: features(image) * bool(np.asarray(image).any()))
     settings, store = CompareConfig(CONFIG, FAST, projection=False), FeatureStore(tmp_path / "store")
     with pytest.raises(InputError, match=r"nothing but zeros for 1 image of m: id black\.png.*--skip-unencodable"):
         compare(*with_black, settings, feature_store=store)

@@ -15,15 +15,15 @@ from PIL import Image
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.corpus.perturbations.applying import dosed
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.vision import pixels
+from mauve_core.encoders import vision
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness import ProbeTable, about_test, detections, probe_run, summary
-from mauve_core.images.encoding import ImageEncoder
+from mauve_core.images.kind import ImageEncoder
 from mauve_core.images.perturbing import Alteration, perturb, perturbed_picture
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import parse_perturbation
+from mauve_core.texts.perturbations import dosed
 from tests.images.made import decode, draw_images, draw_stripes
 
 pytestmark = pytest.mark.integration
@@ -56,7 +56,7 @@ def plain(corpus: Corpus, spec: str, seed: int) -> np.ndarray:
     alteration, found = Alteration(parse_perturbation(spec), seed), []
     for name, digest in zip(corpus.ids, corpus.media.digests, strict=True):
         image = decode((Path(corpus.origin) / name).read_bytes(), name).pixels
-        found.append(pixels.features(alteration(image, digest)))
+        found.append(vision.features_of_pixels(alteration(image, digest)))
     return np.stack(found)
 
 
@@ -88,7 +88,7 @@ def test_perturbed_images_are_encoded_and_kept_by_content_and_perturbation(
     assert len({encoder.key(each) for each in (part, *others)}) == 3
     packed = read_corpus(shutil.make_archive(str(tmp_path / "packed"), "zip", corpus.origin))
     at_a_dose = perturb(packed, parse_perturbation(f"{spec}@0.9"), seed=3).corpus.take([7, 2])
-    monkeypatch.setattr(pixels, "features", None)
+    monkeypatch.setattr(vision, "features_of_pixels", None)
     np.testing.assert_array_equal(ImageEncoder(CONFIG).encode(at_a_dose, store=store).array, found.array)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageFilter
 
-from mauve_core.corpus.media import SIDES
-from mauve_core.images.properties import PROPERTIES, properties_of
-from mauve_core.images.thumbnails import thumbnail
+from mauve_core.images.decoding import thumbnail
+from mauve_core.images.reading import PROPERTIES, properties_of
+from mauve_core.texts.media import SIDES
 
 
 def flat(*color: int, size: tuple[int, int] = (40, 20)) -> Image.Image:

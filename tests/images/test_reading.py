@@ -15,11 +15,10 @@ import pytest
 from PIL import Image
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import limits
-from mauve_core.corpus.media import SIDES
 from mauve_core.images import decoding, reading
-from mauve_core.images.properties import properties_of
-from mauve_core.images.reading import THREADS, ReadImages, read_images
+from mauve_core.images.reading import THREADS, ReadImages, properties_of, read_images
+from mauve_core.texts import limits
+from mauve_core.texts.media import SIDES
 
 pytestmark = pytest.mark.integration
 

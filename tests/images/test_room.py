@@ -15,12 +15,11 @@ import pytest
 from PIL import Image
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import parquet, read_corpus
-from mauve_core.images import columns, decoding
+from mauve_core.images import decoding, tables
 from mauve_core.images import files as images_files
-from mauve_core.images.decoding import HALVED, ImageRefusedError, decoded
-from mauve_core.images.memory import Room
+from mauve_core.images.decoding import HALVED, ImageRefusedError, Room, decoded
 from mauve_core.images.reading import read_images
+from mauve_core.texts import parquet, read_corpus
 from tests.images.test_decoding import chunk, photo, png, saved
 
 SIZE = 240, 160
@@ -196,8 +195,8 @@ def table(path: Path, cells: list[bytes], **options: object) -> Path:
 def test_few_bytes_of_a_table_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [saved(photo(size=(20 + number, 20)), "PNG") for number in range(9)]
     most = len(cells[0]) + len(cells[1])
-    monkeypatch.setattr(columns, "KEPT_BYTES", most)
-    found = columns.ParquetColumns(table(tmp_path / "a.parquet", cells))
+    monkeypatch.setattr(tables, "KEPT_BYTES", most)
+    found = tables.ParquetColumns(table(tmp_path / "a.parquet", cells))
     for row in (0, 1, 2, 8, 3, 0, 8):
         assert found.data("image", row) == cells[row]
         assert len(found._kept) == 1 or sum(len(cell or b"") for cell in found._kept) <= most

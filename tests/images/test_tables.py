@@ -20,14 +20,13 @@ import pytest
 from mauve_core import read_corpus
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, limits
-from mauve_core.corpus.kinds import kind_at, parse_perturbation
-from mauve_core.corpus.parquet import ParquetTable
-from mauve_core.images import columns, reading
-from mauve_core.images.columns import ParquetColumns
-from mauve_core.images.encoding import ImageEncoder
+from mauve_core.images import reading, tables
+from mauve_core.images.kind import ImageEncoder
 from mauve_core.images.perturbing import perturbed_picture
-from mauve_core.images.tables import place_of
+from mauve_core.images.tables import ParquetColumns, place_of
+from mauve_core.texts import Corpus, limits
+from mauve_core.texts.kinds import kind_at, parse_perturbation
+from mauve_core.texts.parquet import ParquetTable
 from tests.images.made import draw_images
 
 pytestmark = pytest.mark.integration
@@ -400,7 +399,7 @@ def test_a_page_does_not_ask_the_hub_for_an_image(folder: Path, monkeypatch: pyt
     corpus = replace(read_corpus(name), origin="hf:someone/pictures")
     saved = datasets.load_from_disk(name.removeprefix("hf:"))
     opened = list[str]()
-    monkeypatch.setattr(columns, "open_data_set", lambda name: opened.append(name) or saved)
+    monkeypatch.setattr(tables, "open_data_set", lambda name: opened.append(name) or saved)
     with pytest.raises(InputError, match=r"hf:someone/pictures of the hub.*save_to_disk"):
         perturbed_picture(corpus, 0, parse_perturbation("gray"), 0, 96)
     assert not opened
@@ -410,7 +409,7 @@ def test_a_page_does_not_ask_the_hub_for_an_image(folder: Path, monkeypatch: pyt
 
 
 def test_threads_that_are_late_get_their_own_images(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "KEPT", 1)
+    monkeypatch.setattr(tables, "KEPT", 1)
     monkeypatch.setattr(reading, "THREADS", 16)
     path = parquet(folder.parent / "t.parquet", structs(files(folder)), rows=N)
     assert digests(read_corpus(path)) == digests(read_corpus(folder))

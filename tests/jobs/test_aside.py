@@ -11,10 +11,10 @@ import pytest
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.progress import Progress
-from mauve_core.corpus import limits
 from mauve_core.images.decoding import ImageRefusedError
 from mauve_core.jobs.aside import aside
 from mauve_core.jobs.memory import MemoryLimitError
+from mauve_core.texts import limits
 
 pytestmark = pytest.mark.integration
 

@@ -78,7 +78,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]
             go_on.wait(seconds)
 
         monkeypatch.setattr(module, name, stopping)
-        monkeypatch.setattr("mauve_core.base.locks.time.sleep", waits)
+        monkeypatch.setattr("mauve_core.base.files.time.sleep", waits)
         early, late = Asked(first), Asked(second, stuck.set)
         early.start()
         assert reached.wait(PATIENCE_S)
@@ -212,7 +212,7 @@ def test_a_job_that_is_removed_while_it_is_listed_is_not_listed_as_damaged(
 def test_a_lock_that_nobody_lets_go_is_an_error_that_says_so(
     task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mauve_core.base.locks.PATIENCE_S", 0.0)
+    monkeypatch.setattr("mauve_core.base.files.LOCK_PATIENCE_S", 0.0)
     with (
         locks.changing(queue.jobs_folder()),
         pytest.raises(StorageError, match=r"Another process has been changing the jobs"),

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.corpus import limits
 from mauve_core.jobs import memory, queue
 from mauve_core.jobs.state import JobState
 from mauve_core.store import RunStore
+from mauve_core.texts import limits
 from tests.files_on_disk import make_task
 
 pytestmark = pytest.mark.integration

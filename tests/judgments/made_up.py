@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.judgments import OPTIONS, Rating
+from mauve_core.texts import Corpus, corpus_from_texts
 
 # True scores, of mean 0.
 STRENGTHS = {"human": 60.0, "nucleus": 20.0, "beam": -80.0}

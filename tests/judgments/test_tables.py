@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import limits
 from mauve_core.judgments import (
     OPTIONS,
     QUESTIONS,
@@ -27,6 +26,7 @@ from mauve_core.judgments import (
     text_digest,
     with_digests,
 )
+from mauve_core.texts import limits
 from tests.judgments.made_up import make_corpora, make_rating
 
 HEADER = "rater,prompt_id,left,right,question,option"

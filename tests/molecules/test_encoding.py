@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core import read_corpus
+from mauve_core import molecules, read_corpus
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.corpus import Corpus
 from mauve_core.encoders import catalogue
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.molecules import kind
-from mauve_core.molecules.kind import MoleculeEncoder
+from mauve_core.encoders.features import FeatureStore
+from mauve_core.molecules import MoleculeEncoder
 from mauve_core.numerics.transport.costs import frechet_cost
+from mauve_core.texts import Corpus
 
 CONFIG = EncoderConfig(model="chemnet")
 HEADS, LINKS, TAILS = (
@@ -51,7 +50,7 @@ def corpora(fcd: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Corpus,
 @pytest.fixture(scope="module")
 def plain(fcd: Any, corpora: tuple[Corpus, Corpus]) -> tuple[NDArray[np.float32], ...]:
     """What fcd computes for all molecules in one call."""
-    model = fcd.load_ref_model(str(kind.PACKAGE.locate()))
+    model = fcd.load_ref_model(str(molecules.PACKAGE.locate()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return tuple(fcd.get_predictions(model, list(c.texts), 512, 0, "cpu") for c in corpora)
@@ -77,7 +76,7 @@ def test_our_frechet_distance_of_them_is_that_of_fcd(fcd: Any, plain: tuple[NDAr
 def test_resumed_work_gives_the_same_bits(
     fcd: Any, corpora: tuple[Corpus, Corpus], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kind, "BATCH", 32)
+    monkeypatch.setattr(molecules, "BATCH", 32)
     corpus, store, work, sizes = corpora[0], FeatureStore(tmp_path), fcd.get_predictions, list[int]()
     fresh = MoleculeEncoder(CONFIG, "cpu").encode(corpus)
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mauve_core import read_corpus
+from mauve_core import molecules, read_corpus
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, limits
-from mauve_core.corpus.kinds import kind_at
-from mauve_core.corpus.media import SIDES
-from mauve_core.molecules import kind
-from mauve_core.molecules.kind import LONGEST, PROPERTIES
+from mauve_core.molecules import LONGEST, PROPERTIES
+from mauve_core.texts import Corpus, limits
+from mauve_core.texts.kinds import kind_at
+from mauve_core.texts.media import SIDES
 
 LINES = """\
 OCC ethanol
@@ -99,7 +98,7 @@ def test_a_file_without_usable_molecules_is_refused(tmp_path: Path) -> None:
 def test_files_are_read_within_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, words: str
 ) -> None:
-    monkeypatch.setattr(kind, "find_spec", lambda name: True)
+    monkeypatch.setattr(molecules, "find_spec", lambda name: True)
     monkeypatch.setenv(limits.ROWS_VARIABLE, "3")
     path = tmp_path / "a.smi"
     if content is not None:
@@ -110,7 +109,7 @@ def test_files_are_read_within_limits(
 
 def test_properties_are_those_of_the_molecules(corpus: Corpus) -> None:
     """Aspirin's from PubChem and Bickerton et al. 2012, the others by counting."""
-    found = kind.MOLECULE.measure(corpus)
+    found = molecules.MOLECULE.measure(corpus)
     assert list(found) == list(PROPERTIES) == list(corpus.metadata)[1:]
     np.testing.assert_allclose(found["molecular weight"][:3], [46.07, 180.16, 78.11], atol=0.01)
     np.testing.assert_array_equal(found["rings"], [0, 1, 1, 0])

@@ -16,13 +16,13 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.reporting.trackers import wandb_writer
 from mauve_core.reporting.trackers.logged import Logged
 from mauve_core.reporting.trackers.mlflow_writer import TAG, without_password
 from mauve_core.reporting.trackers.record import candidate_keys, tracked
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus, corpus_from_texts
 from tests.payloads import PAYLOADS
 from tests.synthetic import make_comparison_inputs
 

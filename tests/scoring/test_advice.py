@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.corpus import corpus_from_texts
-from mauve_core.corpus.equalizing import equalized
 from mauve_core.scoring.advice import advice, minor_advice
 from mauve_core.scoring.result import Source
+from mauve_core.texts import corpus_from_texts
+from mauve_core.texts.pairing import equalized
 
 N = 1000
 CONFIG = CompareConfig(EncoderConfig("gpt2-large"), ScoreConfig())

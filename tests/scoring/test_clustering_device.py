@@ -10,7 +10,7 @@ import torch
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders import Encoder, devices
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.scoring.compare import CLUSTERING_DEVICE, array_device, compare
 from tests.encoders.cuda_stand_in import stand_in
 from tests.synthetic import make_comparison_inputs

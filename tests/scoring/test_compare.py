@@ -10,7 +10,6 @@ from numpy.random import SeedSequence
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.numerics.divergences.kl import kl_divergence
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import probabilities
@@ -25,6 +24,7 @@ from mauve_core.scoring.partitioning import MIN_TEXTS, partitions
 from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import OTHER_HALF, Partition
 from mauve_core.scoring.streams import half_seeds
+from mauve_core.texts import corpus_from_texts
 from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs, make_side
 

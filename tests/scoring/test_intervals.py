@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.units import Draws, Units, each_alone, units_of
 from mauve_core.scoring.compare import compare
@@ -21,6 +20,7 @@ from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.streams import stream
+from mauve_core.texts import Corpus
 from tests.resampled import counted
 from tests.synthetic import make_comparison_inputs
 

@@ -9,7 +9,6 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import from_json
-from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.result import Comparison
@@ -20,6 +19,7 @@ from mauve_core.scoring.serialization import (
     record_of_comparison,
 )
 from mauve_core.scoring.tables import pairing_sentence, to_table
+from mauve_core.texts.pairing import MatchedBy
 from tests.handmade import N, make_comparison, with_tests
 
 NONE = "Human texts and candidates share no prompts: texts are resampled one by one."

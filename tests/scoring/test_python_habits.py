@@ -11,14 +11,14 @@ import pytest
 from mauve_core.analysis.gate import GateResult
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError, UnknownNameError
-from mauve_core.base.summaries import LINE, MOST_LINES, short, summary
-from mauve_core.corpus import corpus_from_texts
+from mauve_core.base.formatting import LINE, MOST_LINES, short, summary
 from mauve_core.encoders.features import Features
 from mauve_core.scoring.compute_mauve import MauveResult
 from mauve_core.scoring.gate_rule import GateTest
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.spread import Estimate
 from mauve_core.store import Run
+from mauve_core.texts import corpus_from_texts
 from tests.handmade import estimate, make_comparison
 
 HOSTILE = "\x1b[2J\u202e\n\r\t<b>" * 2_000

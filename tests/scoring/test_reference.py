@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from mauve_core.analysis.comparability import one_leaderboard
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.json_codec import from_json
-from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.figures.leaderboard import leaderboard_frame, like_for_like_rows
 from mauve_core.reporting.score_sections import leaderboard_section
 from mauve_core.reporting.written import latex_table, markdown_table
@@ -26,6 +25,7 @@ from mauve_core.scoring.serialization import (
     record_of_comparison,
 )
 from mauve_core.scoring.tables import to_table
+from mauve_core.texts.pairing import MatchedBy
 from tests.handmade import estimate, make_comparison, with_like_for_like
 
 FIRST, SECOND = "grün & <b>", "b"

@@ -13,7 +13,6 @@ from mauve_core import compute_mauve
 from mauve_core.analysis.what_if import prepare
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import corpus_from_texts, limits
 from mauve_core.encoders.external_features import features_of, open_features
 from mauve_core.numerics.divergences.frontier import reference_weights
 from mauve_core.numerics.feature_space import stacked
@@ -27,6 +26,7 @@ from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.sides import require_room
+from mauve_core.texts import corpus_from_texts, limits
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
 from tests.scoring.test_differences import any_units

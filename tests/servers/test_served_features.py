@@ -16,14 +16,13 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.base import json_values
+from mauve_core.base import json_codec
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError, MauveLensError, ModelUnavailableError
-from mauve_core.encoders import PrefixEncoder, encode, feature_key
+from mauve_core.encoders import PrefixEncoder, encode, feature_key, servers
 from mauve_core.encoders import served as served_module
-from mauve_core.encoders.feature_store import DamagedEntryWarning, FeatureStore
+from mauve_core.encoders.features import DamagedEntryWarning, FeatureStore
 from mauve_core.encoders.models import load_model
-from mauve_core.encoders.servers import client
 from mauve_core.jobs import memory, queue, worker
 from tests.files_on_disk import make_task, write_study
 from tests.servers.killing import killed_once
@@ -119,7 +118,7 @@ def test_what_passes_loses_nothing_and_asks_nothing_twice(
     stub: Stub, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if trouble == "no answer in time":  # short for a request that is held, long for those that are answered
-        monkeypatch.setattr(client, "DEADLINE_S", 1.0)
+        monkeypatch.setattr(servers, "DEADLINE_S", 1.0)
     stub.replies = [answer, answer, *PASSING[trouble]]
     features = encode(TEXTS, config_of(stub))
     np.testing.assert_array_equal(features.array, OWN)
@@ -128,13 +127,13 @@ def test_what_passes_loses_nothing_and_asks_nothing_twice(
 
 
 def test_pauses_grow_heed_the_server_and_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 1.0)
-    monkeypatch.setattr(client, "MOST_PAUSE_S", 60.0)
+    monkeypatch.setattr(servers, "FIRST_PAUSE_S", 1.0)
+    monkeypatch.setattr(servers, "MOST_PAUSE_S", 60.0)
     # Chance changes a pause by at most a quarter.
-    assert all(0.75 * 2**n <= client._pause(n + 1, None) <= 1.25 * 2**n for n in range(5))
-    assert client._pause(1, 30.0) == 30.0
-    assert client._pause(1, 86400.0) == client._pause(20, None) == 60.0
-    assert [client._asked_pause(value) for value in (None, "soon", "-1", "nan", "inf", "7")] == [None] * 5 + [7.0]
+    assert all(0.75 * 2**n <= servers._pause(n + 1, None) <= 1.25 * 2**n for n in range(5))
+    assert servers._pause(1, 30.0) == 30.0
+    assert servers._pause(1, 86400.0) == servers._pause(20, None) == 60.0
+    assert [servers._asked_pause(value) for value in (None, "soon", "-1", "nan", "inf", "7")] == [None] * 5 + [7.0]
 
 
 def test_a_server_that_goes_on_failing_is_given_up_and_what_it_answered_is_kept(stub: Stub, tmp_path: Path) -> None:
@@ -144,7 +143,7 @@ def test_a_server_that_goes_on_failing_is_given_up_and_what_it_answered_is_kept(
         encode(TEXTS, config_of(stub), store=store)
     done = stub.answered.copy()
     assert done.total() in (11, 12), "three batches of 4 texts, or one of them the last, of 3"
-    assert len(stub.requests) <= 3 + served_module.PARALLEL * client.ATTEMPTS
+    assert len(stub.requests) <= 3 + served_module.PARALLEL * servers.ATTEMPTS
     stub.usual = answer
     features = encode(TEXTS, config_of(stub), store=store)
     np.testing.assert_array_equal(features.array, OWN)
@@ -251,7 +250,7 @@ def test_stored_vectors_of_another_width_are_not_mixed_with_new_ones(stub: Stub,
 def test_answers_at_once_share_a_budget(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     stub.usual = broken(lambda v: v.update(more=[[]] * 2000))
     encode(TEXTS[:8], config_of(stub))
-    monkeypatch.setattr(json_values, "MOST_VALUES", 1000)
+    monkeypatch.setattr(json_codec, "MOST_VALUES", 1000)
     with pytest.raises(ModelUnavailableError, match="it holds more than 1,000 values"):
         encode(TEXTS[8:], config_of(stub))
 
@@ -292,7 +291,7 @@ def dripping_headers(handler: Handler, body: dict[str, Any]) -> None:
 
 
 def test_of_a_huge_answer_no_more_is_read_than_allowed(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(servers, "MOST_BYTES", 10**6)
     stub.usual = huge
     with pytest.raises(ModelUnavailableError, match="longer than 250,000 bytes"):
         encode(TEXTS, config_of(stub))
@@ -300,8 +299,8 @@ def test_of_a_huge_answer_no_more_is_read_than_allowed(stub: Stub, monkeypatch: 
 
 @pytest.mark.parametrize("drip", [dripping, dripping_headers])
 def test_a_slow_drip_ends_at_the_deadline(stub: Stub, drip: Reply, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "DEADLINE_S", 0.2)
-    monkeypatch.setattr(client, "ATTEMPTS", 2)
+    monkeypatch.setattr(servers, "DEADLINE_S", 0.2)
+    monkeypatch.setattr(servers, "ATTEMPTS", 2)
     stub.usual = drip
     with pytest.raises(ModelUnavailableError, match=r"did not answer within 0\.2 s \(2 attempts\)"):
         encode(TEXTS, config_of(stub))
@@ -362,7 +361,7 @@ def test_a_server_cannot_have_the_key_written_down(stub: Stub, usual: Reply, mon
 
 
 def test_openais_key_goes_to_openai_alone(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mauve_core.encoders.servers.keys import key_for
+    from mauve_core.encoders.servers import key_for
 
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     encode(TEXTS, config_of(stub))
@@ -385,7 +384,7 @@ import sys
 from pathlib import Path
 from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import encode, served
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 served.BATCH_TEXTS = 4
 model, root, file = sys.argv[1:]
 encode(Path(file).read_text().splitlines(), EncoderConfig(model), store=FeatureStore(Path(root)))
@@ -454,7 +453,7 @@ def test_what_a_server_cannot_be_is_refused(stub: Stub, monkeypatch: pytest.Monk
         load_model(config_of(stub).model)
     with pytest.raises(InputError, match="no word in"):
         encode(["A text.", " \n"], config_of(stub))
-    monkeypatch.setattr(client, "_never", True)
+    monkeypatch.setattr(servers, "_never", True)
     with pytest.raises(InputError, match="Pages ask no other machine"):
         encode(TEXTS, config_of(stub))
     assert stub.requests == []

@@ -23,7 +23,7 @@ from mauve_core.analysis.precomputed import derive
 from mauve_core.base import files
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import PARTS, SECRETS, close_to_others, home, write_array
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.serving import sharing

@@ -13,10 +13,10 @@ from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.cli import serving
 from mauve_core.cli.serving import SharingOptions
-from mauve_core.corpus import limits
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import hashed, parse_hash
 from mauve_core.serving.sharing import SignIn
+from mauve_core.texts import limits
 
 AUTH = """[auth]
 redirect_uri = "http://127.0.0.1:8501/oauth2callback"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.encoders.feature_store import DamagedEntryWarning
+from mauve_core.encoders.features import DamagedEntryWarning
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.shards.compare import compare_shards, encode_tasks
 from mauve_core.shards.estimate import estimate

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import over_all_rows, sample_sentence, stored_over_shards
 from mauve_core.shards.encoding import feature_rows
@@ -19,6 +17,8 @@ from mauve_core.shards.samples import Keeper, SampledText, sample_of, texts_path
 from mauve_core.shards.texts import id_of_text
 from mauve_core.tasks import over_shards
 from mauve_core.tasks.over_shards import store_sample
+from mauve_core.texts import Corpus
+from mauve_core.texts.pairing import shared_prompts
 from tests.sharded import carried_out
 
 pytestmark = pytest.mark.integration

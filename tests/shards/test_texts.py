@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import read_corpus
 from mauve_core.shards.texts import ROWS_AT_A_TIME, Named, Tally, Texts, groups_of, texts_of
+from mauve_core.texts import read_corpus
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "prompt": "Once", "text": "upon a time there was a king"},

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.base import locks
+from mauve_core.base import files
 from mauve_core.base.errors import StorageError
 from mauve_core.store import COMPARISON, RunStore, RunSummary, index
 from mauve_core.store.index import ASIDE, FORMAT, INDEX, IndexWarning
@@ -351,7 +351,7 @@ def test_a_writer_that_never_ends_takes_no_list_down(store: RunStore, monkeypatc
 def test_a_change_that_never_ends_keeps_others_from_changing_alone(
     store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(files, "LOCK_PATIENCE_S", 0.0)
     save(store, "one")
     store.delete(save(store, "two"))
     (entry,) = store.deleted()

@@ -15,7 +15,7 @@ import pytest
 
 from mauve_app.server.access import SignedOut
 from mauve_core.base.files import HOME_VARIABLE, home
-from mauve_core.encoders.feature_store import FeatureStore, Part
+from mauve_core.encoders.features import FeatureStore, Part
 from mauve_core.jobs import memory, queue, worker
 from mauve_core.jobs.leftovers import remove_leftovers
 from mauve_core.jobs.state import TASK, read_json

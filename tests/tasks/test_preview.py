@@ -13,11 +13,11 @@ from mauve_core import compare, corpus_from_texts
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, printable, with_plain_spaces, with_spread
 from mauve_core.base.progress import Told
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.equalizing import equal_draws
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import queue, worker
 from mauve_core.tasks import preview
+from mauve_core.texts import Corpus
+from mauve_core.texts.pairing import equal_draws
 from tests.job_folders import job
 
 WORDS = [f"word{number}" for number in range(12)]

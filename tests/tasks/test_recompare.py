@@ -15,8 +15,7 @@ from mauve_core.analysis.comparability import differences
 from mauve_core.analysis.precomputed import run_preflight
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.normalizing import normalize
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.comparison_json import to_json
@@ -25,6 +24,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import compare_and_store
 from mauve_core.tasks.recompare import RecompareTask, changed
 from mauve_core.tasks.registry import read_task
+from mauve_core.texts.normalizing import normalize
 from tests.planted_formats import planted
 from tests.synthetic import make_comparison_inputs, make_run
 

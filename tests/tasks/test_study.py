@@ -13,8 +13,6 @@ from mauve_core.__main__ import build_parser, main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.cli import studying
-from mauve_core.corpus import corpus_from_texts
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.indicators import run_indicators
@@ -24,6 +22,8 @@ from mauve_core.store import RunStore
 from mauve_core.tasks.registry import read_task
 from mauve_core.tasks.study import StudyTask, resolve_decoders
 from mauve_core.tasks.study_texts import cut_texts
+from mauve_core.texts import corpus_from_texts
+from mauve_core.texts.text_files import TextFile
 from tests.tiny_models import SENTENCES, make_gpt2
 
 pytestmark = pytest.mark.integration

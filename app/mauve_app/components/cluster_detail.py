@@ -44,11 +44,11 @@ from mauve_core.base.formatting import (
     significant,
     written,
 )
-from mauve_core.corpus.kinds import property_named
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
 from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
 from mauve_core.numerics.resampling.stability import LABELS, Stability
 from mauve_core.numerics.statistics.effects import Effect
+from mauve_core.texts.kinds import property_named
 
 TABS: dict[ClusterTab, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
 

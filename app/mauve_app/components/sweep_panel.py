@@ -16,8 +16,7 @@ from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import ChartOrTable, State
-from mauve_core.base.choices import METHOD_SEEDS
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import METHOD_SEEDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE
 from mauve_core.experiments.methods import ESTIMATORS

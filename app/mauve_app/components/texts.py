@@ -26,10 +26,10 @@ from mauve_app.server.run_files import folder_url
 from mauve_app.url import bound, session
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import significant
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.media import SIDES
 from mauve_core.figures.theme import HUMAN_COLOUR
 from mauve_core.store import Run
+from mauve_core.texts import Corpus
+from mauve_core.texts.media import SIDES
 
 # Of a sheet, in pixels; more rows scroll.
 HEIGHT = 420

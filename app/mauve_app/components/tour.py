@@ -23,9 +23,9 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import State, to_query
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
+from mauve_core.texts.kinds import kind_of
 
 _SEEN = "tour_seen"
 _COOKIE = "mauve_lens_tour"

@@ -26,9 +26,9 @@ from urllib.parse import urlsplit
 
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.cli.serving import OPEN
-from mauve_core.corpus import limits
 from mauve_core.jobs import leftovers
 from mauve_core.serving import sharing
+from mauve_core.texts import limits
 
 if TYPE_CHECKING:
     from starlette.requests import Request

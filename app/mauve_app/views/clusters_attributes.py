@@ -33,13 +33,13 @@ from mauve_core.analysis.cluster_table import CONFIDENCE
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import as_percent, percent_with_interval
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
 from mauve_core.store import ATTACHED, Run
 from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.text_files import TextFile
 
 T = TypeVar("T")
 _Others = tuple[str | None, TextFile | None]

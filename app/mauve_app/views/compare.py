@@ -28,7 +28,6 @@ from mauve_core.analysis.preflight import COLUMNS, Preflight, rule_sentence, sho
 from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import with_spreads
-from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.experiments.findings import Finding
 from mauve_core.experiments.over_shards import (
@@ -70,6 +69,7 @@ from mauve_core.scoring.ties import disagreement_sentence, letters_sentence
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 from mauve_core.tasks.recompare import RecompareTask, suggested_name
+from mauve_core.texts.normalizing_steps import titles_of_steps
 
 # Widths of the curves and the scores beside them.
 _SHARES = [5, 4]

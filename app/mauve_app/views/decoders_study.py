@@ -18,10 +18,8 @@ from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.components.page_chrome import said
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, names_server
 from mauve_core.base.errors import InputError
-from mauve_core.base.server_names import names_server
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.decoding import DECODERS, GenerationSettings, parse_decoder
 from mauve_core.decoding.decoders import DecoderKind, Parameter
 from mauve_core.decoding.files import written_once
@@ -29,6 +27,7 @@ from mauve_core.decoding.prompts import MAX_REPEATS
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
+from mauve_core.texts.text_files import TextFile
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
 _SLOT = JobSlot("study_start", StudyTask.kind, adopts=True)

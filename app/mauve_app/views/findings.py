@@ -19,8 +19,7 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.findings.finding import Finding, contrasted, masks
 from mauve_core.analysis.findings.rows import findings_frame
 from mauve_core.analysis.text_search import Shown, TextSearch
-from mauve_core.base.choices import FDR
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import FDR, HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.figures.findings import findings_figure

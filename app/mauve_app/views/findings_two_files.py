@@ -19,9 +19,9 @@ from mauve_core.analysis.findings.of_run import findings_between
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.figures.theme import short_name
+from mauve_core.texts import Corpus
+from mauve_core.texts.text_files import TextFile
 
 # Texts that are shown of the chosen finding.
 SAMPLED = 3

@@ -24,9 +24,9 @@ from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.corpus.media import SIDES
 from mauve_core.reporting.spreadsheets import csv_bytes
 from mauve_core.store import Run
+from mauve_core.texts.media import SIDES
 
 TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
 AGAINST: dict[AreaTab, str] = {"against": "Against A"}

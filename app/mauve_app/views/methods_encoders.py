@@ -20,7 +20,6 @@ from mauve_app.url import bound
 from mauve_app.url.parameters import State
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.experiments.encoders import (
     EncoderTable,
     offered_encoders,
@@ -38,6 +37,7 @@ from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.tables import texts_interval
 from mauve_core.store import Run
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
+from mauve_core.texts.kinds import kind_of
 
 _TABLE: dict[str, Any] = {"border": "horizontal", "hide_index": True}
 

@@ -16,7 +16,7 @@ from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.components.page_chrome import said
-from mauve_core.base.choices import METHOD_SEEDS
+from mauve_core.base.config import METHOD_SEEDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import written
 from mauve_core.experiments.methods import (

@@ -19,12 +19,12 @@ from mauve_app.uploads import side_size
 from mauve_app.views import new_run_format
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.corpus.kinds import KINDS, TEXT, Kind, common_kind, kind_of
 from mauve_core.numerics.kmeans.clustering import tenth_of_texts
 from mauve_core.scoring.sizes import alike
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.recompare import changed
+from mauve_core.texts.kinds import KINDS, TEXT, Kind, common_kind, kind_of
 
 _TOKENS_HELP = (
     "Longer texts are cut to this length on both sides. Texts of fewer than 256 tokens show less of what sets a model "

@@ -29,11 +29,11 @@ from mauve_core.analysis.preflight import (
     shown_rows,
 )
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.normalizing import normalize
-from mauve_core.corpus.normalizing_steps import EMPTIED, Change, title_of_step, titles_of_steps
-from mauve_core.corpus.text_files import TextFile
 from mauve_core.figures.theme import short_name
+from mauve_core.texts import Corpus
+from mauve_core.texts.normalizing import normalize
+from mauve_core.texts.normalizing_steps import EMPTIED, Change, title_of_step, titles_of_steps
+from mauve_core.texts.text_files import TextFile
 
 # Session key of the ticked steps.
 STEPS = "normalize"

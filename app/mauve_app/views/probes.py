@@ -28,7 +28,6 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.base.formatting import NONE, as_percent, percent_with_interval, significant, with_spreads
 from mauve_core.base.words import Words
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.experiments.robustness import (
     PROBE_SCORES,
     Detection,
@@ -46,6 +45,7 @@ from mauve_core.figures import probes as figures
 from mauve_core.figures.probes import ABOUT_LEADERBOARD, perturbed_colour
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
+from mauve_core.texts.kinds import kind_of
 
 SECTIONS: dict[ProbesSection, str] = {
     "scores": "What the score notices",

@@ -17,8 +17,6 @@ from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_w
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import format_seconds
-from mauve_core.corpus.kinds import Kind, kind_of, parse_perturbation
-from mauve_core.corpus.perturbations.perturbation import parse
 from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.partitioning import MIN_TEXTS
@@ -26,6 +24,8 @@ from mauve_core.store import Run
 from mauve_core.store.features import without_features
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.probe import ProbeTask
+from mauve_core.texts.kinds import Kind, kind_of, parse_perturbation
+from mauve_core.texts.perturbations import parse
 
 MAX_SPLITS = 100
 

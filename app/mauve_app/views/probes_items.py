@@ -35,15 +35,14 @@ from mauve_core.analysis.text_diff import MOST_WORDS, marked
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, perturb
-from mauve_core.corpus.perturbations import parse_perturbation as parse_text_perturbation
-from mauve_core.corpus.perturbations.applying import chosen_items
 from mauve_core.experiments.robustness.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.encoder_use import length_in_words
 from mauve_core.store import Run
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import parse_perturbation
+from mauve_core.texts.perturbations import PERTURBATIONS, Perturbation, chosen_items, perturb
+from mauve_core.texts.perturbations import parse_perturbation as parse_text_perturbation
 
 
 def show(run: Run, source: str, spec: str, ids: Sequence[str], *, key: str) -> None:

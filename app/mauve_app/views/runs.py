@@ -22,7 +22,7 @@ from mauve_app.views import runs_cards
 from mauve_app.views.runs_cards import DELETED, facts
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard
 from mauve_core.base.formatting import UNBROKEN, file_size
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.figures import leaderboard
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison

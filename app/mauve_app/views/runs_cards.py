@@ -29,12 +29,12 @@ from mauve_app.url import session
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import file_size
-from mauve_core.corpus.kinds import Kind, kind_of
 from mauve_core.experiments.documents import check_documents
 from mauve_core.jobs import queue
 from mauve_core.store import About, ChangedMeanwhileError, Run, RunStore, RunSummary
 from mauve_core.tasks.precompute import PrecomputeTask
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
+from mauve_core.texts.kinds import Kind, kind_of
 
 COMPARE_PAGE = "views/compare.py"
 # Cards shown initially, and added by each "Show more".

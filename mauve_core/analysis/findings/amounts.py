@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mauve_core.analysis.findings.marks import sentences
 from mauve_core.analysis.findings.statements import Statement
 from mauve_core.base.formatting import as_percent
-from mauve_core.corpus.text_properties import TOKEN, WORD, stop_words, text_properties
+from mauve_core.texts.properties import TOKEN, WORD, stop_words, text_properties
 
 # Quantiles of the amounts that may be limits.
 LIMITS = np.arange(1, 10) / 10

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from mauve_core.base.config import CHAT_FORM, names_server, parse_server_name
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.files import home, read_stored, write_atomically
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.server_names import CHAT_FORM, names_server, parse_server_name
-from mauve_core.encoders.servers.client import RefusedRequestError, Server
-from mauve_core.encoders.servers.completions import read_completion
+from mauve_core.encoders.servers import RefusedRequestError, Server, read_completion
 
 PATH = "chat/completions"
 

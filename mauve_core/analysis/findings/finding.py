@@ -28,12 +28,12 @@ from mauve_core.analysis.findings.suggesting import suggested
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import interval
-from mauve_core.base.validation import Count, Share, Within
+from mauve_core.base.json_codec import Count, Share, Within
 from mauve_core.base.words import Words
-from mauve_core.corpus.kinds import TEXT, kind_of
 from mauve_core.numerics.resampling.units import require_units
 from mauve_core.numerics.statistics.exchange_test import exchange_test
 from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
+from mauve_core.texts.kinds import TEXT, kind_of
 
 # Share of the units whose texts suggest statements.
 SUGGESTING = 0.4
@@ -83,9 +83,9 @@ class Finding:
     agreement : Agreement or None
         The judge's, if one said which texts meet the condition.
     items : str
-        The kind of the items, which are called texts here, as in ``mauve_core.corpus.kinds.KINDS``.
+        The kind of the items, which are called texts here, as in ``mauve_core.texts.kinds.KINDS``.
     source : str
-        Who wrote the reference, as :attr:`mauve_core.corpus.corpus.Corpus.source`.
+        Who wrote the reference, as :attr:`mauve_core.texts.corpus.Corpus.source`.
     means : Means or None
         Of the tested items, if the finding is about a property of items that are no texts.
     """

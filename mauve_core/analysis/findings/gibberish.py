@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.findings.amounts import Amount, at_best_limit
 from mauve_core.analysis.findings.statements import Statement
-from mauve_core.corpus.text_properties import TOKEN, WORD
+from mauve_core.texts.properties import TOKEN, WORD
 
 # Words and punctuation marks of a row.
 ROW = 10

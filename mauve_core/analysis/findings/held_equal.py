@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.base.validation import Count, Within
+from mauve_core.base.json_codec import Count, Within
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_parts, t_interval
 from mauve_core.numerics.resampling.units import LEAST_UNITS

@@ -12,15 +12,14 @@ from mauve_core.analysis.findings.held_equal import held_equal
 from mauve_core.analysis.findings.sides import Sides, kind_and_measured
 from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import cached, run_cluster_names, run_gap_test
-from mauve_core.base.choices import FDR
-from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.config import FDR, HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import Kind, kind_of
-from mauve_core.corpus.pairing import units_among
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import Kind, kind_of
+from mauve_core.texts.pairing import units_among
 
 # Raised with every change of what is looked for: stored findings of others are found anew.
 STATEMENTS = 5

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from mauve_core.analysis.findings.finding import Finding
 from mauve_core.analysis.findings.of_run import run_findings
-from mauve_core.base.choices import FDR
-from mauve_core.base.config import HUMAN
-from mauve_core.base.validation import Count, Share, Within
-from mauve_core.corpus import Corpus
+from mauve_core.base.config import FDR, HUMAN
+from mauve_core.base.json_codec import Count, Share, Within
 from mauve_core.store import Run
+from mauve_core.texts import Corpus
 
 if TYPE_CHECKING:
     import pandas as pd

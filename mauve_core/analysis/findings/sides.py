@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.words import Words
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import TEXT, Kind, common_kind, kind_of
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import TEXT, Kind, common_kind, kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +33,9 @@ class Sides:
         A name of each cluster.
     reference : str
     kind : str
-        What the items are, as in ``mauve_core.corpus.kinds.KINDS``.
+        What the items are, as in ``mauve_core.texts.kinds.KINDS``.
     source : str
-        Who wrote the reference, as :attr:`mauve_core.corpus.corpus.Corpus.source`.
+        Who wrote the reference, as :attr:`mauve_core.texts.corpus.Corpus.source`.
     measured : mapping of str to (n,) float64 array
         Properties of items that are no texts, by name; nan where an item lacks one.
     """

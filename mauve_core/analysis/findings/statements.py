@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.formatting import as_percent
-from mauve_core.base.validation import Count, Share, Within
-from mauve_core.corpus.kinds import property_named
+from mauve_core.base.json_codec import Count, Share, Within
+from mauve_core.texts.kinds import property_named
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Means:
     Attributes
     ----------
     of : str
-        The property by name, as in ``mauve_core.corpus.kinds.property_named``.
+        The property by name, as in ``mauve_core.texts.kinds.property_named``.
     model, human : float
         In the property's unit.
     """

@@ -15,8 +15,8 @@ from mauve_core.analysis.findings.sides import Sides
 from mauve_core.analysis.findings.statements import Statement
 from mauve_core.analysis.findings.templates import templated
 from mauve_core.analysis.findings.wording import bounded, clustered, phrased
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.properties import Property
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.properties import Property
 
 _Chosen = NDArray[np.bool_]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.analysis.findings.statements import Statement
-from mauve_core.corpus.text_properties import CLOSERS, ENDS, WORD, stop_words
+from mauve_core.texts.properties import CLOSERS, ENDS, WORD, stop_words
 
 # Words and slots of a beginning.
 WORDS = (2, 3, 4)

@@ -13,7 +13,7 @@ from mauve_core.analysis.findings.marks import sentences
 from mauve_core.analysis.findings.statements import Statement
 from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.corpus.text_properties import WORD, stop_words
+from mauve_core.texts.properties import WORD, stop_words
 
 # Phrases of each side that are suggested.
 PHRASES = 12

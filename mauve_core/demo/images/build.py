@@ -15,16 +15,16 @@ from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.files import digest_of_file, write_atomically
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.demo.finished import FINISHED, pack
 from mauve_core.demo.images.digits import PACKAGE, SHA256, SPLIT_SEED, SPLITS, real_digits, write_archive
 from mauve_core.demo.images.flow import Velocity, sample, train
 from mauve_core.demo.images.study import DATA, DEMO_RUN, MANIFEST, NOTES, image_corpora
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Candidate
 from mauve_core.store import RunStore
 from mauve_core.tasks.measure import MeasureTask
+from mauve_core.texts.kinds import kind_of
 
 TEMPERATURES = (0.4, 0.6, 0.8, 1.0, 1.2)
 STEPS = {"training": 3_000, "sampling": 12}

@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.bundled import bundled
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import digest_of_file, home
+from mauve_core.base.files import bundled, digest_of_file, home
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus import Corpus, read_corpus
 from mauve_core.demo.finished import FINISHED, store
 from mauve_core.demo.images.digits import SPLITS, real_digits, write_archive
+from mauve_core.texts import Corpus, read_corpus
 
 DATA = bundled("demo_images")
 MANIFEST = "manifest.json"

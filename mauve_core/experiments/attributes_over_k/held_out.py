@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mauve_core.analysis.attributes import Attribute, attributes, require_columns
-from mauve_core.base.choices import ALL_SIDES, ATTRIBUTE_SPLITS
-from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.base.config import ALL_SIDES, ATTRIBUTE_SPLITS, HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.attributes_over_k.other_clusters import OtherTexts, partitions_of_others
 from mauve_core.experiments.attributes_over_k.table import AttributeTable
 from mauve_core.experiments.sweeps.request import Request

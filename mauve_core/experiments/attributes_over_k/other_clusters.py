@@ -19,11 +19,8 @@ from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.normalizing import normalize
-from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.encoders.encoder import encode
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness.frozen import FrozenClusters
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans
@@ -32,6 +29,9 @@ from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
+from mauve_core.texts import Corpus
+from mauve_core.texts.normalizing import normalize
+from mauve_core.texts.normalizing_steps import titles_of_steps
 
 # Progress stage; counts clusterings.
 STAGE = "Clustering the other side"

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from mauve_core.analysis.attributes import Attribute
-from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Settings
+from mauve_core.base.json_codec import As, Settings, from_json
 from mauve_core.store import Run
 
 # Attachment name of the table.

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.validation import Count, Share
-from mauve_core.corpus.pairing import LEAST_PROMPTS
+from mauve_core.base.json_codec import Count, Share
 from mauve_core.experiments.diversity.answers import Answers
 from mauve_core.experiments.diversity.measures import CosineDistance, distance_by_group
 from mauve_core.numerics.statistics.mode_distances import distances_within
 from mauve_core.numerics.statistics.mode_gap import Gap
+from mauve_core.texts.pairing import LEAST_PROMPTS
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.corpus.pairing import LEAST_PROMPTS
+from mauve_core.texts.pairing import LEAST_PROMPTS
 
 Rows = NDArray[np.int64]
 

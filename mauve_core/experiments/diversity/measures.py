@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.validation import Within
+from mauve_core.base.json_codec import Within
 from mauve_core.experiments.diversity.answers import Answers, Rows, dealt
 from mauve_core.experiments.text_measures.self_bleu import ORDER, sentence_scores, word_ids
 from mauve_core.numerics import _checks

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import Count
-from mauve_core.corpus.pairing import LEAST_PROMPTS
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.base.json_codec import Count
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.diversity.agreement import Agreement, agreement_of
 from mauve_core.experiments.diversity.answers import Answers, answers_of
 from mauve_core.experiments.diversity.human_clusters import MissedClusters, missed_clusters
@@ -25,6 +24,7 @@ from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
+from mauve_core.texts.pairing import LEAST_PROMPTS
 
 SEVERAL = (
     f"several answers to each of {LEAST_PROMPTS} prompts or more, such as mauve-lens study or generate makes with "

@@ -3,7 +3,7 @@
 encoders_run(run, [parse_encoder("minilm", run.comparison.config.encoder)])
 """
 
-from mauve_core.base.choices import USUAL_ENCODERS as USUAL
+from mauve_core.base.config import USUAL_ENCODERS as USUAL
 from mauve_core.experiments.encoders.evaluation import encoders_run
 from mauve_core.experiments.encoders.references import Reference, references
 from mauve_core.experiments.encoders.request import offered_encoders, parse_encoder, usual_encoders, written

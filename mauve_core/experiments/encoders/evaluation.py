@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.precision import with_known_precision
+from mauve_core.encoders.devices import with_known_precision
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.experiments.encoders.table import EncoderResult, EncoderTable
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
+from mauve_core.texts.kinds import kind_of
 
 
 def encoders_run(

@@ -17,16 +17,13 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.choices import POSITION_TEXTS
-from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.config import HUMAN, POSITION_TEXTS, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json
+from mauve_core.base.json_codec import As, Count, Ranged, Settings, from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Count, Ranged, Settings
-from mauve_core.corpus.perturbations import Perturbation, perturb
 from mauve_core.encoders.catalogue import check_model
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.precision import with_known_precision
+from mauve_core.encoders.devices import with_known_precision
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
 from mauve_core.experiments.robustness.positions import POSITION_SCORE, POSITIONS
@@ -36,6 +33,7 @@ from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
+from mauve_core.texts.perturbations import Perturbation, perturb
 
 # Attachment name of the table.
 ATTACHMENT = "positions"

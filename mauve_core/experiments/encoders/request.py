@@ -15,12 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.choices import USUAL_ENCODERS
-from mauve_core.base.config import EncoderConfig
+from mauve_core.base.config import USUAL_ENCODERS, EncoderConfig, names_server, parse_server_name
 from mauve_core.base.errors import InputError
-from mauve_core.base.server_names import names_server, parse_server_name
-from mauve_core.corpus.kinds import Kind
 from mauve_core.encoders.catalogue import PACKAGED, has_no_tokenizer
+from mauve_core.texts.kinds import Kind
 
 _DEFAULTS = EncoderConfig()
 _PARTS = tuple(item.name for item in dataclasses.fields(EncoderConfig))[1:]

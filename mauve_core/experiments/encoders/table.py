@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from mauve_core.analysis.closest import SCORE, Elsewhere
 from mauve_core.base.config import SCORE_BOUNDS, SCORES, EncoderConfig
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, NotNegative, RangedByName, Settings, Within
+from mauve_core.base.json_codec import As, Count, NotNegative, RangedByName, Settings, Within, from_json
 from mauve_core.encoders.catalogue import names_our_own
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.numerics.statistics.rank_correlation import spearman

@@ -3,7 +3,7 @@
 methods_run(run, PRESETS["estimators"])
 """
 
-from mauve_core.base.choices import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS
+from mauve_core.base.config import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS
 from mauve_core.experiments.methods.direct import Models
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.kinds import (

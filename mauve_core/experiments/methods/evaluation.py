@@ -14,13 +14,11 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.choices import METHOD_SEEDS
-from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.config import HUMAN, METHOD_SEEDS, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import asking_for_packages
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus.pairing import keys_of, unit_names
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.models import load_tokenizer
 from mauve_core.encoders.tokenizing import read_texts
 from mauve_core.experiments.methods.direct import Likelihoods, Models
@@ -37,6 +35,7 @@ from mauve_core.numerics.resampling.units import too_few
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
+from mauve_core.texts.pairing import keys_of, unit_names
 
 # Progress stage; counts fits.
 STAGE = "Fitting"
@@ -288,7 +287,7 @@ class _Work:
         or server need not exist anymore. For given features they are separated by white space.
         """
         from mauve_core.encoders.catalogue import has_no_tokenizer
-        from mauve_core.encoders.glove import words_of
+        from mauve_core.encoders.word_vectors import words_of
 
         if name not in self.read:
             texts, encoder = list(self.run.corpora[name].texts), self.run.comparison.config.encoder

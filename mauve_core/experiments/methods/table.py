@@ -11,16 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import (
-    As,
-    Count,
-    Extended,
-    NotNegative,
-    PValue,
-    Settings,
-    Written,
-)
+from mauve_core.base.json_codec import As, Count, Extended, NotNegative, PValue, Settings, Written, from_json
 from mauve_core.experiments.methods.method import Method, parse_method
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.statistics.rank_correlation import spearman

@@ -23,7 +23,7 @@ from scipy.stats import t as student
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, written
-from mauve_core.base.validation import Joined
+from mauve_core.base.json_codec import Joined
 from mauve_core.experiments.published.tables import (
     DOMAINS,
     PAPERS,

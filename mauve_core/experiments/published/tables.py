@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mauve_core.base.bundled import bundled
 from mauve_core.base.errors import InputError, StorageError, words_of
+from mauve_core.base.files import bundled
 
 DATA = bundled("published")
 

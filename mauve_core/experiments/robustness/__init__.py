@@ -3,7 +3,7 @@
 probe_run(run, [parse_perturbation("drop-articles"), parse_perturbation("shuffle-words")])
 """
 
-from mauve_core.base.choices import PROBE_SPLITS as SPLITS
+from mauve_core.base.config import PROBE_SPLITS as SPLITS
 from mauve_core.experiments.robustness.detection import Detection, about_test, detections, summary
 from mauve_core.experiments.robustness.experiment import PAPER, probe_run
 from mauve_core.experiments.robustness.positions import POSITIONS, positions_sentence

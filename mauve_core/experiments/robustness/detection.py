@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, with_spread
-from mauve_core.base.validation import Ranged, Share
+from mauve_core.base.json_codec import Ranged, Share
 from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.resampling.detectable import POWER, detectable_drop

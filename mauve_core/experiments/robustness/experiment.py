@@ -13,18 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.choices import PROBE_SPLITS
-from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.config import HUMAN, PROBE_SPLITS, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, significant, verb
 from mauve_core.base.progress import Progress, Told, silent
-from mauve_core.corpus.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation
-from mauve_core.corpus.pairing import units_among
-from mauve_core.corpus.perturbations import CONTROL, Perturbation
-from mauve_core.corpus.perturbations.applying import dosed
-from mauve_core.corpus.perturbations.kinds import PROBES
-from mauve_core.corpus.perturbations.perturbation import require_of
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness.detection import detectable_by, permutations_for, split_test
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import Rows, split_rows, usable_rows
@@ -42,6 +35,9 @@ from mauve_core.scoring.result import Partition
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
+from mauve_core.texts.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation
+from mauve_core.texts.pairing import units_among
+from mauve_core.texts.perturbations import CONTROL, PROBES, Perturbation, dosed, require_of
 
 # The perturbations of ICLR 2023, section 6.2, besides the control.
 PAPER = tuple(map(parse_perturbation, PROBES))

@@ -16,12 +16,12 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import keys_of, prompt_names, units_to_draw
 from mauve_core.numerics.resampling.units import together
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.streams import stream
+from mauve_core.texts import Corpus
+from mauve_core.texts.kinds import kind_of
+from mauve_core.texts.pairing import keys_of, prompt_names, units_to_draw
 
 Rows = NDArray[np.int64]
 

@@ -6,12 +6,12 @@ changes the score more than shuffling many more words before them, and errors th
 
 from __future__ import annotations
 
-from mauve_core.base.choices import POSITION_PROBES
+from mauve_core.base.config import POSITION_PROBES
 from mauve_core.base.formatting import as_percent, significant
-from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.corpus.perturbations import Perturbation
 from mauve_core.encoders.catalogue import LAST_TOKEN
 from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
+from mauve_core.texts.kinds import parse_perturbation
+from mauve_core.texts.perturbations import Perturbation
 
 POSITIONS = tuple(map(parse_perturbation, POSITION_PROBES))
 

@@ -14,22 +14,13 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import (
-    As,
-    Count,
-    Holds,
-    PValue,
-    RangedByName,
-    Settings,
-    Share,
-)
+from mauve_core.base.json_codec import As, Count, Holds, PValue, RangedByName, Settings, Share, from_json
 from mauve_core.base.words import Words
-from mauve_core.corpus.kinds import KINDS, TEXT, kind_of, parse_perturbation
-from mauve_core.corpus.perturbations import CONTROL
 from mauve_core.numerics.divergences.summaries import FIVE, FIVE_BOUNDS
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
+from mauve_core.texts.kinds import KINDS, TEXT, kind_of, parse_perturbation
+from mauve_core.texts.perturbations import CONTROL
 
 # Attachment name of the table.
 ATTACHMENT = "probes"
@@ -155,9 +146,9 @@ class ProbeTable:
     notes : tuple of str
         Caveats.
     kind : str
-        What the items are: a name of ``mauve_core.corpus.kinds.KINDS``.
+        What the items are: a name of ``mauve_core.texts.kinds.KINDS``.
     writer : str
-        Who wrote the human side, as :attr:`mauve_core.corpus.corpus.Corpus.source`.
+        Who wrote the human side, as :attr:`mauve_core.texts.corpus.Corpus.source`.
     """
 
     source: str

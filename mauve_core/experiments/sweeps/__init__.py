@@ -1,6 +1,6 @@
 """Sweeps of a stored run: its candidates' scores over one setting, with a spread over seeds at each point."""
 
-from mauve_core.base.choices import AXES, ESTIMATOR_AXES, EVERY_AXIS, Axis, EstimatorAxis, Over
+from mauve_core.base.config import AXES, ESTIMATOR_AXES, EVERY_AXIS, Axis, EstimatorAxis, Over
 from mauve_core.experiments.sweeps.estimators import (
     EstimatorPoint,
     EstimatorSweep,

@@ -15,14 +15,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mauve_core.base.choices import ESTIMATOR_AXES, METHOD_SEEDS, EstimatorAxis
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import ESTIMATOR_AXES, HUMAN, METHOD_SEEDS, EstimatorAxis
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.base.json_codec import As, Settings, dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Settings
-from mauve_core.corpus.pairing import keys_of, unit_names
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.methods import ESTIMATORS, Method, MethodScore
 from mauve_core.experiments.methods.evaluation import STAGE, scorer
 from mauve_core.experiments.methods.fitting import DRAWING
@@ -34,6 +31,7 @@ from mauve_core.numerics.ratios.knn import NEIGHBOURS
 from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 from mauve_core.store.features import stored_features
+from mauve_core.texts.pairing import keys_of, unit_names
 
 # By axis: each estimator that has the parameter, and its name in ``numerics.ratios``.
 PARAMETER: dict[EstimatorAxis, dict[str, str]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mauve_core.base.choices import Over
+from mauve_core.base.config import Over
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.sweeps.clustered import over_k, over_length, over_n, usual_ks, usual_ns
 from mauve_core.experiments.sweeps.request import Request, Swept
 from mauve_core.experiments.sweeps.stored import over_decoder, over_scale, usual_scales

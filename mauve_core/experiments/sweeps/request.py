@@ -13,7 +13,7 @@ from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.scoring.result import Partition

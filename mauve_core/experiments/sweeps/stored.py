@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from mauve_core.base.config import SCALE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.metadata import python_values
 from mauve_core.decoding.decoders import Decoder, parse_decoder
 from mauve_core.experiments.sweeps.request import Request, Swept, numbers_within, point_of
 from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.scoring.result import Candidate
 from mauve_core.scoring.spread import SeedSpread
+from mauve_core.texts import Corpus
+from mauve_core.texts.metadata import python_values
 
 # Default values of c, besides the run's own.
 SCALES = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0)

@@ -10,11 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from mauve_core.base.choices import AXES, Over
-from mauve_core.base.config import SCORE_BOUNDS, SCORES
+from mauve_core.base.config import AXES, SCORE_BOUNDS, SCORES, Over
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, RangedByName, Settings
+from mauve_core.base.json_codec import As, Count, RangedByName, Settings, from_json
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import As, Count, NotNegative, Within
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Count, NotNegative, Within
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.scoring.result import SIGNIFICANT
@@ -118,7 +118,7 @@ class MeasureDifference:
     p_adjusted : float or None
         By Holm's method over all pairs of candidates under this measure, gaps and values apart.
     paired : bool
-        Whether the two have texts of the same prompts (:mod:`mauve_core.corpus.pairing`).
+        Whether the two have texts of the same prompts (:mod:`mauve_core.texts.pairing`).
     n : int
         Prompts in common, or, without any, texts of both; human texts if the measure reads no candidate's texts.
     detectable : float or None

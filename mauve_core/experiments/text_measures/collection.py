@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.arguments import text_list
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.text_lists import text_list
-from mauve_core.corpus.pairing import Column, Keys, unit_names
+from mauve_core.texts.pairing import Column, Keys, unit_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Collection:
     numbered : bool
         Whether ids are numbers of lines or positions, as texts without ids have them.
     column : (str, str) or None
-        Where numbered texts come from, as in :class:`mauve_core.corpus.pairing.Keys`.
+        Where numbered texts come from, as in :class:`mauve_core.texts.pairing.Keys`.
     groups : tuple of str or None
         Values of a field that groups texts in place of the prompt.
     """
@@ -92,7 +92,7 @@ class Collection:
 
 
 def by_unit(human: Collection, candidates: Mapping[str, Collection]) -> tuple[Collection, dict[str, Collection]]:
-    """The same collections with equal ids for texts of one unit (:func:`mauve_core.corpus.pairing.unit_names`)."""
+    """The same collections with equal ids for texts of one unit (:func:`mauve_core.texts.pairing.unit_names`)."""
     sides = {HUMAN: human, **candidates}
     names = unit_names(
         {

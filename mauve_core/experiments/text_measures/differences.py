@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from mauve_core.base.validation import Count, NotNegative, Share
+from mauve_core.base.json_codec import Count, NotNegative, Share
 from mauve_core.experiments.text_measures.base import Measure, MeasureDifference, Quantity
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, Groups, Replicates

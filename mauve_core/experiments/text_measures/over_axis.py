@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar
 
-from mauve_core.base.validation import Within
+from mauve_core.base.json_codec import Within
 from mauve_core.experiments.text_measures.base import MeasureDifference, Row
 
 # A place on the axis, such as a number of neighbors.

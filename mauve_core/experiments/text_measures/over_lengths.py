@@ -20,11 +20,9 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json
+from mauve_core.base.json_codec import As, Settings, from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Settings
-from mauve_core.corpus.kinds import require_words
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.prefixes import RunPrefixes
 from mauve_core.experiments.sweeps.clustered import usual_lengths
 from mauve_core.experiments.text_measures import (
@@ -55,6 +53,7 @@ from mauve_core.experiments.text_measures.over_axis import (
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_TEXTS, groups_of
 from mauve_core.experiments.text_measures.stored import collection_of, known_rows, run_context
 from mauve_core.store import Run
+from mauve_core.texts.kinds import require_words
 
 # Attachment name of the table.
 ATTACHMENT = "lengths"

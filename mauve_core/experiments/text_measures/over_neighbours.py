@@ -16,9 +16,8 @@ from typing import Annotated, Any
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json
+from mauve_core.base.json_codec import As, Settings, from_json, whole_number
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Settings, whole_number
 from mauve_core.experiments.text_measures import (
     MEASURES,
     Collection,

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.array_files import load_array
+from mauve_core.base.archives import load_array
 from mauve_core.base.files import home, remove, storage_errors, write_array
 from mauve_core.base.formatting import verb
-from mauve_core.encoders.feature_store import DamagedEntryWarning
+from mauve_core.encoders.features import DamagedEntryWarning
 
 # Numbers for the tokens of each text, and which texts were truncated.
 Computed = tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]

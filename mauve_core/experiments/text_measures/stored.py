@@ -15,12 +15,9 @@ from mauve_core.base.config import DEFAULT_MODEL, HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus import Corpus
-from mauve_core.corpus.generations import ids_of_prompts
-from mauve_core.corpus.pairing import column_of
 from mauve_core.decoding import parse_decoder
 from mauve_core.encoders.catalogue import has_no_tokenizer
-from mauve_core.encoders.feature_store import DamagedEntryWarning
+from mauve_core.encoders.features import DamagedEntryWarning
 from mauve_core.experiments.text_measures import (
     MEASURES,
     Collection,
@@ -34,6 +31,9 @@ from mauve_core.experiments.text_measures import (
     settings_of,
 )
 from mauve_core.store import Run, RunStore
+from mauve_core.texts import Corpus
+from mauve_core.texts.generations import ids_of_prompts
+from mauve_core.texts.pairing import column_of
 
 # Attachment name of measurements.
 ATTACHMENT = "measures"

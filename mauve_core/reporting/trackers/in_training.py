@@ -10,13 +10,13 @@ from tempfile import mkdtemp
 from typing import Any
 
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus import corpus_from_texts
-from mauve_core.corpus.from_objects import Texts, as_corpus
 from mauve_core.decoding.in_training import SamplingCallback
 from mauve_core.decoding.prompts import GenerationSettings
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import FeatureStore
 from mauve_core.reporting.trackers.record import numbers_of
 from mauve_core.scoring.compare import compare
+from mauve_core.texts import corpus_from_texts
+from mauve_core.texts.building import Texts, as_corpus
 
 # Name of the candidate.
 SAMPLES = "samples"
@@ -33,7 +33,7 @@ class ScoresCallback(SamplingCallback):
     trainer : transformers.Trainer
         With its tokenizer (``processing_class``). The first process writes and scores; the others wait.
     references : Corpus, path, list, column or table
-        Texts of people, n of them; see :func:`mauve_core.corpus.from_objects.as_corpus`. Encoded once.
+        Texts of people, n of them; see :func:`mauve_core.texts.building.as_corpus`. Encoded once.
     prompts : sequence of str
         Continued as they are, without a chat template; as many as there are references for scores as published. Where
         the references have prompts, equal ones pair the texts.

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.base.errors import InputError, library_errors
-from mauve_core.corpus.metadata import python_values
 from mauve_core.reporting.trackers.logged import DEFAULT_PROJECT, Logged, not_taken, quiet, variables
 from mauve_core.reporting.trackers.record import Tracked
+from mauve_core.texts.metadata import python_values
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from mauve_core.analysis.findings import finding
 from mauve_core.analysis.findings.finding import Finding, find
 from mauve_core.analysis.findings.sides import Sides
 from mauve_core.analysis.findings.suggesting import suggested
-from mauve_core.corpus.kinds import kind_of
+from mauve_core.texts.kinds import kind_of
 
 N = 120
 

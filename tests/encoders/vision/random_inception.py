@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from mauve_core.encoders.checkpoints import FILE
-from mauve_core.encoders.vision.inception import InceptionV3
+from mauve_core.encoders.catalogue import INCEPTION_FILE
+from mauve_core.encoders.vision_networks import InceptionV3
 
 
 def write_weights(home: Path) -> Path:
@@ -28,7 +28,7 @@ def write_weights(home: Path) -> Path:
         images = torch.cat([torch.nn.functional.interpolate(each, (299, 299)) for each in blocks])
         network.train()(2 * images - 1)
     classifier = {"fc.weight": torch.randn(1008, 2048), "fc.bias": torch.randn(1008)}
-    path = home / "hub" / "checkpoints" / FILE
+    path = home / "hub" / "checkpoints" / INCEPTION_FILE
     path.parent.mkdir(parents=True)
     torch.save({**network.state_dict(), **classifier}, path)
     return path

@@ -14,8 +14,9 @@ import pytest
 from PIL import Image
 
 from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.encoders import vision_models
 from mauve_core.encoders.catalogue import EFFICIENTNET, VISION, identify, identity_of_package
-from mauve_core.encoders.vision import is_vision_model, transformers_vision, vision_recipe
+from mauve_core.encoders.vision import is_vision_model, vision_recipe
 from tests.encoders.vision.test_vision_models import SIDE, encoded, images, opened
 
 torch = pytest.importorskip("torch")
@@ -36,11 +37,11 @@ def test_the_types_that_are_known_are_in_the_lists_of_transformers() -> None:
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES as CLASSIFIERS
     from transformers.models.auto.modeling_auto import MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES as PAIRED
 
-    known = transformers_vision.TYPES - {*transformers_vision.TOWERS}
+    known = vision_models.TYPES - {*vision_models.TOWERS}
     assert known <= {*CLASSIFIERS, *PAIRED}
-    assert {*transformers_vision.TOWERS} <= {*CONFIG_MAPPING_NAMES}
-    assert not known & {*transformers_vision.REFUSED}
-    refused = {*transformers_vision.REFUSED} & {*CONFIG_MAPPING_NAMES}  # older versions lack some
+    assert {*vision_models.TOWERS} <= {*CONFIG_MAPPING_NAMES}
+    assert not known & {*vision_models.REFUSED}
+    refused = {*vision_models.REFUSED} & {*CONFIG_MAPPING_NAMES}  # older versions lack some
     assert {"imagegpt", "perceiver", "siglip2"} <= refused <= {*CLASSIFIERS, *PAIRED}
 
 
@@ -62,7 +63,7 @@ def test_other_types_are_not_of_images(tmp_path: Path, kind: Any) -> None:
     assert not is_vision_model(identify(str(folder_of(tmp_path, {"model_type": kind}))))
 
 
-@pytest.mark.parametrize("kind", transformers_vision.REFUSED)
+@pytest.mark.parametrize("kind", vision_models.REFUSED)
 def test_types_that_give_no_feature_are_refused_by_name(tmp_path: Path, kind: str) -> None:
     identity = identify(str(folder_of(tmp_path, {"model_type": kind})))
     for asked in (is_vision_model, vision_recipe):

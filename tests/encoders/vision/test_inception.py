@@ -15,16 +15,15 @@ from PIL import Image
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.files import digest_of_file
-from mauve_core.encoders.catalogue import identify
-from mauve_core.encoders.checkpoints import INCEPTION, inception_weights
-from mauve_core.encoders.opening import language_model
+from mauve_core.encoders.catalogue import INCEPTION, identify, inception_weights
+from mauve_core.encoders.models import language_model
 from mauve_core.encoders.vision import is_vision_model, open_vision_model, vision_recipe
 
 pytestmark = pytest.mark.integration
 
 torch = pytest.importorskip("torch")
 
-from mauve_core.encoders.vision import inception  # noqa: E402 (needs torch)
+from mauve_core.encoders import vision_networks  # noqa: E402 (needs torch)
 from tests.encoders.vision.random_inception import write_weights  # noqa: E402
 
 
@@ -43,7 +42,7 @@ def noise(height: int, width: int) -> Image.Image:
 def test_the_network_has_the_papers_size() -> None:
     # torchvision's Inception v3 has 27,161,264 parameters, 3,326,696 of them in its second classifier and 2,049,000 in
     # its first.
-    assert sum(each.numel() for each in inception.InceptionV3().parameters()) == 21_785_568
+    assert sum(each.numel() for each in vision_networks.InceptionV3().parameters()) == 21_785_568
 
 
 def test_features_do_not_depend_on_their_batch(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,12 +52,12 @@ def test_features_do_not_depend_on_their_batch(home: Path, monkeypatch: pytest.M
     model = open_vision_model(EncoderConfig(model=name), identity, "cpu")
     prepared = [model.prepare(noise(height, 50)) for height in (20, 300, 90)]
     together = model.run(np.stack(prepared))
-    assert together.shape == (3, inception.WIDTH)
+    assert together.shape == (3, vision_networks.INCEPTION_WIDTH)
     assert np.ptp(together, axis=0).mean() > 0.01, "features of different images differ"
     np.testing.assert_allclose(together, np.concatenate([model.run(each[None]) for each in prepared]), atol=1e-5)
     assert model.image_numbers == prepared[0].size
     assert model.notes == (f"The weights {inception_weights()} are not those of published values of FID and KID.",)
-    monkeypatch.setattr("mauve_core.encoders.vision.opening.SHA256", digest_of_file(inception_weights()))
+    monkeypatch.setattr("mauve_core.encoders.vision.SHA256", digest_of_file(inception_weights()))
     assert open_vision_model(EncoderConfig(model=name), identity, "cpu").notes == ()
 
 
@@ -89,7 +88,7 @@ def test_the_identity_follows_the_weights_and_the_recipe_the_resize(
 def test_tensorflows_resize_takes_the_pixels_before_and_after(size: tuple[int, int]) -> None:
     image = noise(*size)
     pixels = np.asarray(image, dtype=np.float64)
-    ours = inception.like_tensorflow(image).transpose(1, 2, 0) * 128 + 128
+    ours = vision_networks.like_tensorflow(image).transpose(1, 2, 0) * 128 + 128
     for row, column in [(0, 0), (7, 100), (150, 3), (298, 298)]:
         y, x = row * size[0] / 299, column * size[1] / 299
         expected = np.zeros(3)
@@ -105,13 +104,13 @@ def test_the_clean_resize_is_antialiased_bicubic(size: tuple[int, int]) -> None:
     image = noise(*size)
     whole = torch.from_numpy(np.asarray(image, dtype=np.float32).transpose(2, 0, 1))[None]
     resized = torch.nn.functional.interpolate(whole, (299, 299), mode="bicubic", antialias=True).clip(0, 255)
-    np.testing.assert_allclose(inception.clean(image) * 128 + 128, resized[0].numpy(), atol=0.01)
+    np.testing.assert_allclose(vision_networks.clean(image) * 128 + 128, resized[0].numpy(), atol=0.01)
 
 
 def test_only_the_clean_resize_averages_fine_stripes() -> None:
     stripes = Image.fromarray(np.repeat(np.uint8([[0, 255] * 448] * 896)[:, :, None], 3, axis=2))
-    assert inception.clean(stripes)[:, 20:-20, 20:-20].std() < 0.1
-    assert inception.like_tensorflow(stripes)[:, 20:-20, 20:-20].std() > 0.3
+    assert vision_networks.clean(stripes)[:, 20:-20, 20:-20].std() < 0.1
+    assert vision_networks.like_tensorflow(stripes)[:, 20:-20, 20:-20].std() > 0.3
 
 
 def test_weights_that_unpack_or_would_be_rounded_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,8 @@ from PIL import Image
 
 from mauve_core import read_corpus
 from mauve_core.base.config import EncoderConfig
-from mauve_core.encoders.checkpoints import INCEPTION_CLEAN, INCEPTION_FID
-from mauve_core.images.encoding import ImageEncoder
+from mauve_core.encoders.catalogue import INCEPTION_CLEAN, INCEPTION_FID
+from mauve_core.images.kind import ImageEncoder
 from mauve_core.numerics.statistics.kernel_distance import kernel_distance
 from mauve_core.numerics.transport.costs import frechet_cost
 

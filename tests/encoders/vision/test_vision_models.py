@@ -15,16 +15,10 @@ from safetensors.numpy import save_file
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.encoders import vision, vision_models
 from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, VISION, ModelIdentity, identify
-from mauve_core.encoders.opening import language_model
-from mauve_core.encoders.vision import (
-    VisionModel,
-    is_vision_model,
-    open_vision_model,
-    pixels,
-    transformers_vision,
-    vision_recipe,
-)
+from mauve_core.encoders.models import language_model
+from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, vision_recipe
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -47,8 +41,8 @@ def encoded(model: VisionModel, found: list[Image.Image]) -> NDArray[np.float32]
 
 
 def test_pixels_of_one_color_are_that_color_without_edges() -> None:
-    found = pixels.features(Image.new("RGB", (40, 30), (255, 0, 0)))
-    assert found.shape == (pixels.WIDTH,)
+    found = vision.features_of_pixels(Image.new("RGB", (40, 30), (255, 0, 0)))
+    assert found.shape == (vision.PIXELS_WIDTH,)
     picture, colors, edges = np.split(found, [256, 352])
     np.testing.assert_allclose(picture * 16, 0.299, atol=1e-6)
     np.testing.assert_allclose(colors.reshape(16, 6) * np.sqrt(96), [[1, 0, 0, 0, 0, 0]] * 16, atol=1e-6)
@@ -56,7 +50,9 @@ def test_pixels_of_one_color_are_that_color_without_edges() -> None:
 
 
 def test_pixels_of_black_have_the_direction_of_any_gray() -> None:
-    black, darkest, gray = (pixels.features(Image.new("RGB", (40, 30), (level,) * 3)) for level in (0, 1, 128))
+    black, darkest, gray = (
+        vision.features_of_pixels(Image.new("RGB", (40, 30), (level,) * 3)) for level in (0, 1, 128)
+    )
     np.testing.assert_array_equal(black, darkest)
     np.testing.assert_allclose(black / np.linalg.norm(black), gray / np.linalg.norm(gray), atol=1e-6)
 
@@ -64,7 +60,9 @@ def test_pixels_of_black_have_the_direction_of_any_gray() -> None:
 def test_pixels_see_the_direction_of_stripes() -> None:
     stripes = (np.arange(128) // 8 % 2 * 255).astype(np.uint8)
     upright, flat = (
-        pixels.features(Image.fromarray(np.broadcast_to(each, (128, 128)).copy()).convert("RGB"))[352:].reshape(16, 8)
+        vision.features_of_pixels(Image.fromarray(np.broadcast_to(each, (128, 128)).copy()).convert("RGB"))[
+            352:
+        ].reshape(16, 8)
         for each in (stripes, stripes[:, None])
     )
     assert np.allclose(np.linalg.norm(upright), 1, atol=1e-6)
@@ -158,8 +156,8 @@ def test_passes_compute_in_the_precision_that_was_asked_for(
         asked.append((products, device))
         return nullcontext()
 
-    monkeypatch.setattr(transformers_vision, "matrix_products", spy)
-    encoded(transformers_vision.load(identify(str(saved[2])), dtype, "cpu"), images(2))
+    monkeypatch.setattr(vision_models, "matrix_products", spy)
+    encoded(vision_models.load_of_transformers(identify(str(saved[2])), dtype, "cpu"), images(2))
     assert asked == [(products, "cpu")]
 
 

@@ -11,7 +11,6 @@ import pytest
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.methods import Method, Models, direct, methods_run
@@ -23,6 +22,7 @@ from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios, rati
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
+from mauve_core.texts import corpus_from_texts
 from tests.experiments.methods import plain_table
 from tests.experiments.methods.plain_estimators import mauve
 from tests.tiny_models import make_gpt2

@@ -15,7 +15,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
 from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.corpus.pairing import keys_of, unit_names
 from mauve_core.experiments.methods import (
     ESTIMATORS,
     Disagreement,
@@ -42,6 +41,7 @@ from mauve_core.numerics.statistics.frechet_limit import FrechetLimit
 from mauve_core.numerics.statistics.mmd import mmd
 from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
+from mauve_core.texts.pairing import keys_of, unit_names
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration

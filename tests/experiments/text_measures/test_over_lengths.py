@@ -10,7 +10,6 @@ import torch
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding.decoders import parse_decoder
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.models import load_model
@@ -28,6 +27,7 @@ from mauve_core.experiments.text_measures.over_lengths import (
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
+from mauve_core.texts import corpus_from_texts
 from tests.synthetic import make_run
 from tests.tiny_models import SENTENCES, make_gpt2
 

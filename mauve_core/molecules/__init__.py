@@ -1,1 +1,0 @@
-"""Molecules: files of SMILES, their properties, pictures and features."""
