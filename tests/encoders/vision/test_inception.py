@@ -57,7 +57,7 @@ def test_features_do_not_depend_on_their_batch(home: Path, monkeypatch: pytest.M
     np.testing.assert_allclose(together, np.concatenate([model.run(each[None]) for each in prepared]), atol=1e-5)
     assert model.image_numbers == prepared[0].size
     assert model.notes == (f"The weights {inception_weights()} are not those of published values of FID and KID.",)
-    monkeypatch.setattr("mauve_core.encoders.vision.SHA256", digest_of_file(inception_weights()))
+    monkeypatch.setattr("mauve_core.encoders.vision.INCEPTION_SHA256", digest_of_file(inception_weights()))
     assert open_vision_model(EncoderConfig(model=name), identity, "cpu").notes == ()
 
 
