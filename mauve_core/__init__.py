@@ -30,9 +30,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "base.config": ("CompareConfig", "EncoderConfig", "ScoreConfig"),
     "base.errors": ("InputError", "MauveLensError", "StorageError"),
-    "corpus": ("Corpus", "corpus_from_texts", "read_corpus"),
     "encoders": ("encode",),
-    "encoders.feature_store": ("FeatureStore",),
+    "encoders.features": ("FeatureStore",),
     "experiments.saved_runs": ("load_run",),
     "figures.by_name": ("figure",),
     "scoring.compare": ("compare",),
@@ -42,6 +41,7 @@ _HOMES = {
     "scoring.comparison_json": ("to_json",),
     "scoring.tables": ("to_table",),
     "store": ("Run", "RunStore"),
+    "texts": ("Corpus", "corpus_from_texts", "read_corpus"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

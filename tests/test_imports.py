@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER = (
     "base",
     "numerics",
-    "corpus",
+    "texts",
     "encoders",
     "images",
     "molecules",
@@ -147,7 +147,8 @@ def test_importing_loads_neither_torch_nor_transformers():
         "import mauve_core",
         "from mauve_core import CompareConfig, RunStore, compare, read_corpus, to_json",
         "import mauve_core.numerics.divergences.scores, mauve_core.jobs.queue, mauve_core.__main__",
-        "import mauve_core.experiments.methods.evaluation, mauve_core.numerics.quantisers, mauve_core.encoders.word_vectors",
+        "import mauve_core.experiments.methods.evaluation, mauve_core.numerics.quantisers",
+        "import mauve_core.encoders.word_vectors",
         "import mauve_core.numerics.strings.string_models, mauve_core.tasks.study",
     )
     check = "import sys\n" + "\n".join(
