@@ -44,7 +44,7 @@ FAULTS = {
     "numerics: a wrong constant of smoothing": Fault(
         "mauve_core/numerics/divergences/smoothing.py", 'trofimov": 0.5}', 'trofimov": 0.25}'
     ),
-    "corpus: empty texts are kept": Fault(
+    "texts: empty texts are kept": Fault(
         "mauve_core/texts/entries.py", "kept if text.strip() else", "kept if text else"
     ),
     "images: checksums are not looked at": Fault(

@@ -195,7 +195,7 @@ def open_model(
     *,
     progress: Progress = silent,
 ) -> OpenModel:
-    """Load all of a model but its weights; parameters and errors are those of ``models.load_model``."""
+    """Load all of a model but its weights; parameters and errors are those of :func:`load_model`."""
     require("transformers")
     identity = language_model(name, revision)
     if identity.adapter is not None:

@@ -264,7 +264,7 @@ def require_words(name: str, what: str) -> None:
 
 
 def parse_perturbation(spec: str) -> Perturbation:
-    """Parse a perturbation of items of any kind; format and errors are those of ``perturbation.parse``."""
+    """Parse a perturbation of items of any kind; format and errors as :func:`mauve_core.texts.perturbations.parse`."""
     return parse(spec, _perturbations())
 
 

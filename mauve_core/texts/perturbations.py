@@ -635,7 +635,7 @@ PROBES = ("first-third", "drop-articles", "drop-stop-words", "swap-halves", "shu
 
 
 def parse_perturbation(spec: str) -> Perturbation:
-    """Parse a perturbation of texts; format and errors are those of ``perturbation.parse``."""
+    """Parse a perturbation of texts; format and errors are those of :func:`parse`."""
     return parse(spec, PERTURBATIONS)
 
 
