@@ -10,7 +10,7 @@ estimates are compared with the score of the probabilities themselves:
 - *bootstrap*: 2 S - the mean over ``REPLICATES`` multinomial resamples of both sides (Efron and Tibshirani, *An
   Introduction to the Bootstrap*, 1993, section 10.6);
 - *frontier*: MAUVE of the frontier whose errors are corrected as the bootstrap corrects a score, none below 0
-  (``mauve_core.numerics.resampling.bias_reduction``). The frontier integral is linear in the errors, so that this is
+  (``mauve_core.stats.resampling``). The frontier integral is linear in the errors, so that this is
   its *bootstrap*;
 - *jackknife*: G S - (G - 1) times the mean over G = 10 groups of the score without a group (the same, section 10.5);
 - *halves*: 2 S - the mean score of halves, five random cuts: Richardson's extrapolation of a bias like 1 / n.
@@ -47,14 +47,11 @@ from scipy.optimize import brentq
 
 from mauve_core.base.config import ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.divergences.frontier import mauve, trapezoid_area
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.bias_reduction import REPLICATES as METHOD_REPLICATES
-from mauve_core.numerics.resampling.bias_reduction import bias_reduced, corrected
-from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
-from mauve_core.scoring.estimates import ScoreBasis, basis_of, spreads_of
-from mauve_core.scoring.replicates import CountSamples
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.scoring.estimates import CountSamples, ScoreBasis, basis_of, spreads_of
+from mauve_core.stats.divergences import frontier_integral, mauve, trapezoid_area
+from mauve_core.stats.resampling import REPLICATES as METHOD_REPLICATES
+from mauve_core.stats.resampling import bias_reduced, corrected, jackknife_sd, t_interval
 
 # n and k.
 SIZES = ((500, 50), (2000, 200), (2000, 50))

@@ -40,9 +40,11 @@ from mauve_core.experiments.text_measures import Discriminator, Distinct, Zipf, 
 from mauve_core.experiments.text_measures.collection import Collection, by_unit  # noqa: E402
 from mauve_core.experiments.text_measures.context import MeasureContext, Tokens  # noqa: E402
 from mauve_core.experiments.text_measures.stored import collection_of  # noqa: E402
-from mauve_core.numerics.statistics.exchange_test import exchange_test  # noqa: E402
-from mauve_core.numerics.statistics.share_difference import share_difference  # noqa: E402
-from mauve_core.scoring.reduced_integral import reduced_integral  # noqa: E402
+from mauve_core.scoring.tables import reduced_integral  # noqa: E402
+from mauve_core.stats.two_groups import (
+    exchange_test,  # noqa: E402
+    share_difference,  # noqa: E402
+)
 from mauve_core.texts import Corpus, corpus_from_texts  # noqa: E402
 from mauve_core.texts.pairing import units_among  # noqa: E402
 

@@ -17,8 +17,8 @@ from numpy.random import SeedSequence
 from mauve_core.analysis.findings.held_equal import held_equal
 from mauve_core.analysis.gap_test import gap_test_of
 from mauve_core.base.config import HUMAN
-from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import frontier_integral
 
 OF_HUMAN, OF_MODEL, MODEL = 0.1, 0.4, "m"
 

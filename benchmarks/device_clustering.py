@@ -27,11 +27,10 @@ from device_peers import (
 )
 from numpy.typing import NDArray
 
-from mauve_core.numerics.divergences.frontier import divergence_frontier, reference_weights, trapezoid_area
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.clusters.features import Stacked
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.reduction import reduce_features
+from mauve_core.stats.divergences import divergence_frontier, probabilities, reference_weights, trapezoid_area
 
 
 def our_score(p: NDArray[np.float32], q: NDArray[np.float32], k: int, seed: int, device: str) -> Score:

@@ -19,9 +19,9 @@ from encoder_peer import documents, make_gpt2
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
+from mauve_core.clusters.devices import Products, matrix_products
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.models import load_model
-from mauve_core.numerics.device.products import Products, matrix_products
 from mauve_core.scoring.compute_mauve import compute_mauve
 from mauve_core.texts import read_corpus
 

@@ -11,8 +11,7 @@ from typing import Any
 from device_bench import Bench
 
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, generate_files, parse_decoder
-from mauve_core.decoding.fixed_shapes import FixedShapes
-from mauve_core.decoding.generate import DEFAULT_BATCH_ROWS, fixed_shapes_of
+from mauve_core.decoding.generate import DEFAULT_BATCH_ROWS, FixedShapes, fixed_shapes_of
 from mauve_core.encoders.models import LoadedModel, load_model
 
 

@@ -12,7 +12,7 @@ from device_bench import Bench
 from device_peers import Array, cuml_map, made_up
 from sklearn.manifold import trustworthiness
 
-from mauve_core.numerics.feature_space.projection import NEIGHBOURS, project
+from mauve_core.clusters.projection import NEIGHBOURS, project
 
 # Most rows on which neighborhoods are judged.
 JUDGED = 4000

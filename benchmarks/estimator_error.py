@@ -25,14 +25,10 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, norm
 
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
-from mauve_core.numerics.ratios.classifier import classifier_ratios
-from mauve_core.numerics.ratios.gaussian import gaussian_ratios
-from mauve_core.numerics.ratios.kde import kde_ratios
-from mauve_core.numerics.ratios.knn import knn_ratios
-from mauve_core.numerics.ratios.log_ratios import EXPECTATIONS, LogRatios, ratio_frontier
+from mauve_core.clusters.k_means import kmeans, tenth_of_texts
+from mauve_core.estimators.ratio_estimators import classifier_ratios, gaussian_ratios, kde_ratios, knn_ratios
+from mauve_core.estimators.ratios import EXPECTATIONS, LogRatios, ratio_frontier
+from mauve_core.stats.divergences import REFERENCE_WEIGHTS, Frontier, divergence_frontier, probabilities, trapezoid_area
 
 Array = NDArray[np.float64]
 

@@ -25,8 +25,8 @@ from peer import best_objective, in_turn, made_up_sides, printed_by, processor, 
 from sklearn.cluster import KMeans
 
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.reduction import reduce_features
 from mauve_core.scoring.compute_mauve import compute_mauve
 
 # Powers of the rank with which standard deviations fall.

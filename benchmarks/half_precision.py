@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
+from mauve_core.stats.divergences import score_counts
 
 Sides = dict[str, NDArray[np.floating]]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.stats.divergences import mauve
 
 FRESH, PARTITIONS = 50_000, 200
 HEADING = "## More simulations of single cells"

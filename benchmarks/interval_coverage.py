@@ -34,18 +34,19 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.kmeans.clustering import Clustering, kmeans
-from mauve_core.numerics.resampling.units import Draws, Units, each_alone, units_of
+from mauve_core.clusters.k_means import Clustering, kmeans
 from mauve_core.scoring.estimates import (
+    CountSamples,
     Spread,
+    TwoSides,
     basis_of,
     basis_of_generations,
     basis_of_sides,
     estimate_of,
     spreads_of,
 )
-from mauve_core.scoring.replicates import CountSamples, TwoSides
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.units import Draws, Units, each_alone, units_of
 
 # Standard deviation of log(q / p) over the topics.
 CASES = {"P = Q": 0.0, "close": 0.3, "moderate": 0.7, "far": 1.5}

@@ -14,10 +14,8 @@ from mauve_core.experiments.encoders import references, stored_encoders
 from mauve_core.experiments.text_measures import MEASURES, Value
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import encoders as figures
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.result import Candidate
-from mauve_core.scoring.spread import Estimate
-from mauve_core.scoring.tables import TITLES, standings
+from mauve_core.scoring.result import Candidate, Estimate
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, TITLES, standings
 from mauve_core.store import RunStore
 
 

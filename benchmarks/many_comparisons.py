@@ -24,9 +24,9 @@ from peer import best_objective, in_turn, made_up_sides, printed_by
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import clustering_seeds, grouped_partitions, measured
+from mauve_core.stats.divergences import score_counts
 from mauve_core.texts import corpus_from_texts
 
 DECAY = 0.5

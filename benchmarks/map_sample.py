@@ -28,16 +28,9 @@ from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.feature_space.projection import (
-    NEIGHBOURS,
-    PLACED_BY,
-    placed,
-    project,
-    reducer_of,
-    sampled_rows,
-)
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.threads import openmp_threads_kept
+from mauve_core.clusters.projection import NEIGHBOURS, PLACED_BY, placed, project, reducer_of, sampled_rows
+from mauve_core.clusters.reduction import reduce_features
+from mauve_core.stats.threads import openmp_threads_kept
 
 # JUDGED: rows of the subsample on which neighbourhoods are judged.
 TOPICS, DIMENSION, JUDGED = 60, 256, 4_000
@@ -145,7 +138,7 @@ def measure(options: argparse.Namespace) -> list[list[str]]:
 def first_maps(texts: int, rounds: int) -> list[list[str]]:
     """The first map of a process, in processes of their own, in turn: UMAP's own search, ours, and torch."""
     start = f"import time, numpy as np; x = np.random.default_rng(0).normal(size=({texts}, 64)).astype(np.float32)"
-    lead = "from mauve_core.numerics.feature_space import projection; import {}; start = time.process_time()"
+    lead = "from mauve_core.clusters.features import projection; import {}; start = time.process_time()"
     ways = {
         OWN: (lead.format("umap"), "projection.reducer_of(x, 0).fit_transform(x)"),
         FULL: (lead.format("umap"), "projection.project(x, seed=0)"),

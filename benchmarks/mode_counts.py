@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes
-from mauve_core.numerics.statistics.mode_distances import gap_between_modes, modes_per_prompt, unit_answers
+from mauve_core.stats.diversity import ModeCount, count_modes, gap_between_modes, modes_per_prompt, unit_answers
 
 PROMPTS = 200
 DIMENSION = 64

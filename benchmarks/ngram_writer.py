@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.numerics.strings.kneser_ney import KneserNey
+from mauve_core.estimators.string_models import KneserNey
 
 Words = list[str]
 

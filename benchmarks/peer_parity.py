@@ -15,8 +15,8 @@ import numpy as np
 from peer import best_objective, printed_by
 
 from mauve_core.base.config import HUMAN
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
+from mauve_core.clusters.k_means import kmeans, tenth_of_texts
+from mauve_core.clusters.reduction import reduce_features
 from mauve_core.scoring.compute_mauve import compute_mauve
 from mauve_core.store import RunStore
 

@@ -31,11 +31,10 @@ from mauve_core.experiments.robustness.detection import (
     permutations_for,
     split_test,
 )
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.permutation import PermutationTest
 from mauve_core.scoring.partitioning import partitions
+from mauve_core.stats.divergences import mauve, probabilities
+from mauve_core.stats.multiple_tests import holm
+from mauve_core.stats.resampling import PermutationTest
 from mauve_core.texts import Corpus, read_corpus
 from mauve_core.texts.kinds import kind_of
 

@@ -32,7 +32,7 @@ from scipy.stats import rankdata
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.published.agreement import TOLERANCE
 from mauve_core.experiments.published.tables import DATA, REFERENCES, UNIT, settings, table
-from mauve_core.numerics.statistics.rank_correlation import spearman, worst_case_spearman
+from mauve_core.stats.rank_correlation import spearman, worst_case_spearman
 
 # Largest distance of the unrounded figure from the printed one, in units.
 HALF = 0.5

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlog1py
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics import _checks
+from mauve_core.stats import _checks
 
 # Texts from which the theorems hold: log n is above 1 there.
 FEWEST = 3

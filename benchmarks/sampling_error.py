@@ -21,9 +21,15 @@ from numpy.typing import NDArray
 from sampling_bounds import oracle_rate, uniform_rate
 
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
-from mauve_core.numerics.resampling.sampling_error import FRONTIER, measured_errors
-from mauve_core.numerics.resampling.sampling_texts import errors_against_n, log_slope, recommend_texts
+from mauve_core.stats.sampling_error import (
+    FRONTIER,
+    errors_against_n,
+    log_slope,
+    measured_errors,
+    merged,
+    recommend_clusters,
+    recommend_texts,
+)
 
 SIZES = [2**power for power in range(7, 15)]
 BINS = [8, 16, 32, 64, 128, 256, 512]

@@ -20,13 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.units import each_alone
-from mauve_core.scoring.estimates import basis_of_sides, estimates_of
-from mauve_core.scoring.replicates import TwoSides
+from mauve_core.clusters.features import Stacked
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.reduction import reduce_features
+from mauve_core.scoring.estimates import TwoSides, basis_of_sides, estimates_of
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.units import each_alone
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from log_plot import figure, spread_panel
 
-from mauve_core.numerics.statistics.block_means import Mean
+from mauve_core.stats.diversity import Mean
 
 
 @dataclass(frozen=True)

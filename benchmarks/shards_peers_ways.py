@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from shards_peers_fit import Asked, Fit, Found, Way
 
 from mauve_core.base.config import HUMAN, ScoreConfig
-from mauve_core.numerics.kmeans.clustering import START_ROWS, kmeans
-from mauve_core.numerics.kmeans.lloyd import Lloyd
-from mauve_core.numerics.kmeans.nearest import Rows
+from mauve_core.clusters.k_means import START_ROWS, kmeans
+from mauve_core.clusters.lloyd import Lloyd, Rows
 from mauve_core.scoring.partitioning import clustering_seeds
 from mauve_core.shards import partitioning
 from mauve_core.shards.clustering import START_ITERATIONS, read_state, start_path

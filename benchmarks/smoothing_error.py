@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
+from mauve_core.stats.divergences import SMOOTHINGS, frontier_integral, probabilities
 
 EMPIRICAL, GOOD_TURING, KRICHEVSKY = "none", "good-turing", "krichevsky-trofimov"
 # A smoothing counts as better or worse where its paired mean difference exceeds so many standard errors of it.

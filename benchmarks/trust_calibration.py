@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
-from mauve_core.numerics.resampling.stability import LABELS, Stability, cluster_stability
+from mauve_core.clusters.k_means import kmeans, tenth_of_texts
+from mauve_core.clusters.reduction import reduce_features
+from mauve_core.stats.stability import LABELS, Stability, cluster_stability
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
 

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.divergences.greedy import greedy
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.divergences.what_if import dropped, weighted_counts
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.stability import cluster_stability
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.stability import cluster_stability
+from mauve_core.stats.what_if import dropped, greedy, weighted_counts
 
 TOPICS, DIMENSION, SEEDS, ROUNDS = 40, 64, 5, 9
 

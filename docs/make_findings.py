@@ -30,10 +30,10 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import NONE, as_percent, percent_with_interval, with_plain_spaces, written
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.numerics.divergences.what_if import matched
-from mauve_core.numerics.resampling.stability import Stability
-from mauve_core.numerics.statistics.effects import effect
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Estimate
+from mauve_core.stats.stability import Stability
+from mauve_core.stats.two_groups import effect
+from mauve_core.stats.what_if import matched
 from mauve_core.store import Run, RunStore
 from tests.browser.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES, serving
 

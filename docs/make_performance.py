@@ -208,7 +208,7 @@ UMAP gets the exact neighbors of each text, from scikit-learn's blocks of produc
 made for millions of rows, compiles in every process; what UMAP still compiles is cached on disk next to its source.
 
 On a GPU, torch builds UMAP's graph and applies UMAP's moves to a quarter of an epoch's edges at a time; nothing is
-compiled (mauve_core/numerics/device/layout.py). The table has it on the CPU; how long it takes on a GPU is said above.
+compiled (mauve_core/clusters/projection.py). The table has it on the CPU; how long it takes on a GPU is said above.
 
 ## The app
 

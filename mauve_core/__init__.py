@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from mauve_core.experiments.saved_runs import load_run
     from mauve_core.figures.by_name import figure
     from mauve_core.scoring.compare import compare
-    from mauve_core.scoring.comparison_json import to_json
     from mauve_core.scoring.compute_mauve import compute_mauve
-    from mauve_core.scoring.result import Candidate, Comparison, Partition
-    from mauve_core.scoring.spread import Estimate
+    from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition
+    from mauve_core.scoring.serialization import to_json
     from mauve_core.scoring.tables import to_table
     from mauve_core.store import Run, RunStore
     from mauve_core.texts import Corpus, corpus_from_texts, read_corpus
@@ -50,7 +49,7 @@ set_views(
         "scores": "mauve_core.analysis.frames:scores",
         "comparison.pairs": "mauve_core.analysis.frames:pairs_of_comparison",
         "comparison.clusters": "mauve_core.analysis.frames:clusters_of_comparison",
-        "divergence": "mauve_core.scoring.own_divergence:divergence",
+        "divergence": "mauve_core.scoring.estimates:divergence",
         "comparison.ledger": "mauve_core.analysis.frames:ledger_of_comparison",
         "run.pairs": "mauve_core.analysis.frames:pairs",
         "run.clusters": "mauve_core.analysis.frames:clusters",

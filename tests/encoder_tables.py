@@ -8,8 +8,7 @@ from itertools import combinations
 from mauve_core.base.config import SCORES, EncoderConfig
 from mauve_core.experiments.encoders import EncoderResult, EncoderTable
 from mauve_core.experiments.encoders.positions import EncoderPositions, PositionTable
-from mauve_core.scoring.result import Difference
-from mauve_core.scoring.spread import Estimate, SeedSpread
+from mauve_core.scoring.result import Difference, Estimate, SeedSpread
 
 
 def result_of(

@@ -9,8 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
-from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Difference, LikeForLike, Partition, Source
-from mauve_core.scoring.spread import Estimate, SeedSpread
+from mauve_core.scoring.result import (
+    OTHER_HALF,
+    Candidate,
+    Comparison,
+    Difference,
+    Estimate,
+    LikeForLike,
+    Partition,
+    SeedSpread,
+    Source,
+)
 from mauve_core.texts import Corpus, corpus_from_texts
 
 # Texts of each source; one name is awkward on purpose.

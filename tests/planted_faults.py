@@ -36,13 +36,13 @@ FAULTS = {
         "mauve_core/base/config.py", "Within(*SCALE_BOUNDS)] = 5.0", "Within(*SCALE_BOUNDS)] = 4.0"
     ),
     "numerics: a sign in a divergence": Fault(
-        "mauve_core/numerics/divergences/kl.py", "logarithm *= x\n", "logarithm *= -x\n"
+        "mauve_core/stats/divergences.py", "logarithm *= x\n", "logarithm *= -x\n"
     ),
     "numerics: an iteration of k-means too few": Fault(
-        "mauve_core/numerics/kmeans/lloyd.py", "in range(iterations)", "in range(iterations - 1)"
+        "mauve_core/clusters/lloyd.py", "in range(iterations)", "in range(iterations - 1)"
     ),
     "numerics: a wrong constant of smoothing": Fault(
-        "mauve_core/numerics/divergences/smoothing.py", 'trofimov": 0.5}', 'trofimov": 0.25}'
+        "mauve_core/stats/divergences.py", 'trofimov": 0.5}', 'trofimov": 0.25}'
     ),
     "texts: empty texts are kept": Fault(
         "mauve_core/texts/entries.py", "kept if text.strip() else", "kept if text else"
@@ -60,7 +60,7 @@ FAULTS = {
         "mauve_core/shards/partitioning.py", "filled = total.counts[place] > 0", "filled = total.counts[place] >= 0"
     ),
     "decoding: draws from the reversed distribution": Fault(
-        "mauve_core/decoding/processors.py", "cumulative = weights.cumsum", "cumulative = weights.flip(-1).cumsum"
+        "mauve_core/decoding/decoders.py", "cumulative = weights.cumsum", "cumulative = weights.flip(-1).cumsum"
     ),
     "judgments: a tie is a whole win": Fault(
         "mauve_core/judgments/ranking.py", "(tied + tied.T) / 2", "(tied + tied.T)"

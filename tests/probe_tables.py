@@ -9,7 +9,7 @@ import numpy as np
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeLine, ProbeTable
 from mauve_core.experiments.robustness.table import LineKind
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
 
 # Jensen-Shannon divergence of each line; the other measures follow from it.

@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
-from mauve_core.numerics.resampling.units import Draws
-from mauve_core.scoring.estimates import two_sides
-from mauve_core.scoring.replicates import CountSamples
+from mauve_core.scoring.estimates import CountSamples, two_sides
 from mauve_core.scoring.result import Comparison, Partition, PartitionKind
+from mauve_core.stats.units import Draws
 
 
 def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> dict[str, CountSamples]:

@@ -40,7 +40,7 @@ def test_without_a_change_the_core_runs(core: list[str]) -> None:
     ("changed", "first"),
     [
         (
-            "mauve_core/numerics/divergences/frontier.py",
+            "mauve_core/stats/divergences.py",
             ["tests/numerics/test_divergences.py", "tests/numerics/test_frontier.py"],
         ),
         ("mauve_core/experiments/methods/fitting.py", ["tests/experiments/methods/test_running.py"]),
@@ -62,13 +62,13 @@ def test_the_nearest_come_first_and_the_core_last(root: Path, core: list[str], c
 
 def test_those_that_name_the_module_come_before_its_package(root: Path, core: list[str]) -> None:
     imports = {
-        "tests/numerics/test_frontier.py": "from mauve_core.numerics.divergences import f_divergence, kl\n",
-        "tests/base/test_config.py": "import mauve_core.numerics.divergences.kl\n",
-        "tests/app/test_gap_view.py": "from mauve_core.numerics.divergences.kl_other import kl\n",
+        "tests/numerics/test_frontier.py": "from mauve_core.stats.divergences import f_divergence, kl\n",
+        "tests/base/test_config.py": "import mauve_core.stats.divergences\n",
+        "tests/app/test_gap_view.py": "from mauve_core.stats.divergences.kl_other import kl\n",
     }
     for name, text in imports.items():
         (root / name).write_text(text)
-    found = nearest_tests(["mauve_core/numerics/divergences/kl.py"], root=root)
+    found = nearest_tests(["mauve_core/stats/divergences.py"], root=root)
     assert found[:3] == ["tests/numerics/test_divergences.py", *list(imports)[:2]]
     assert "tests/app/test_gap_view.py" not in found
 
@@ -77,7 +77,7 @@ def test_those_that_name_a_module_that_imports_it_come_next(root: Path) -> None:
     user = root / "mauve_core" / "numerics" / "ratios" / "log_ratios.py"
     user.parent.mkdir(parents=True)
     user.write_text("from mauve_core.numerics.checks import numbers\n")
-    (root / "tests/experiments/test_sweeps.py").write_text("from mauve_core.numerics.ratios import log_ratios\n")
+    (root / "tests/experiments/test_sweeps.py").write_text("from mauve_core.estimators.ratios import log_ratios\n")
     found = nearest_tests(["mauve_core/numerics/checks.py"], root=root)
     assert found[:2] == ["tests/experiments/test_sweeps.py", "tests/numerics/test_clustering.py"]
 

@@ -27,13 +27,13 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, MauveLensError, library_errors
 from mauve_core.base.files import read_toml
 from mauve_core.base.patterns import compiled_pattern
-from mauve_core.decoding import vllm_engine
+from mauve_core.clusters.projection import project
+from mauve_core.decoding import engines
 from mauve_core.encoders import encode, hub, pooling, servers
 from mauve_core.encoders.external_features import open_features
 from mauve_core.encoders.loading import load_config, load_tokenizer_files, load_weights, reading_weights
 from mauve_core.encoders.model_files import check_weights, read_pickle, tensor_shapes, whole_number_tensors
 from mauve_core.encoders.tokenizing import read_texts
-from mauve_core.numerics.feature_space.projection import project
 from mauve_core.reporting.trackers import mlflow_writer, wandb_writer
 from mauve_core.texts import data_sets, media, read_corpus
 from mauve_core.texts.corpus import StoredCorpus, load_parquet, write_parquet
@@ -142,7 +142,7 @@ CALLS = {
     ),
     "a model": Call("transformers.AutoModel.from_pretrained", weights, "gpt2"),
     "tokens": Call(HERE, lambda f: read_texts(Tokenizer(), ["a"]), "tiny"),
-    "vLLM": Call(HERE, lambda f: within(vllm_engine._naming("The model tiny fails")), "The model tiny fails"),
+    "vLLM": Call(HERE, lambda f: within(engines._naming("The model tiny fails")), "The model tiny fails"),
     "the hub": Call("huggingface_hub.hf_hub_download", lambda f: hub.commit_of("someone/tiny", None), "someone/tiny"),
     "a data set": Call(HERE, lambda f: within(data_sets.refusals("hf:a/b")), "hf:a/b"),
     "an image": Call("PIL.Image.open", lambda f: read_corpus(picture(f)), "images"),
@@ -151,7 +151,7 @@ CALLS = {
     "a pattern": Call("regex.compile", lambda f: compiled_pattern("a+"), "a+"),
     "settings": Call("tomllib.loads", lambda f: read_toml(settings(f)), "a.toml"),
     "the map": Call(
-        "mauve_core.numerics.feature_space.projection.reducer_of",
+        "mauve_core.clusters.projection.reducer_of",
         lambda f: project(np.eye(40), seed=1),
         "UMAP",
     ),

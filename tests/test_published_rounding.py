@@ -23,7 +23,7 @@ from benchmarks.published_rounding import (
 )
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.published.tables import DATA
-from mauve_core.numerics.statistics.rank_correlation import worst_case_spearman
+from mauve_core.stats.rank_correlation import worst_case_spearman
 
 # The found values are rounded to twelve digits; two different ones of six items lie 1/35 apart.
 EXACT = 1e-9

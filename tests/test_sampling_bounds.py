@@ -20,9 +20,8 @@ from benchmarks.sampling_bounds import (
     uniform_rate,
 )
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.resampling.sampling_clusters import quantisation_bound
+from mauve_core.stats.divergences import frontier_integral, probabilities
+from mauve_core.stats.sampling_error import quantisation_bound
 from tests.numerics.histograms import pairs
 
 NUMBERS_OF_TEXTS = st.sampled_from([3, 4, 10, 1000, 10**7, 10**15])

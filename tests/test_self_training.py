@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.block_means import Mean
+from mauve_core.stats.diversity import Mean
 from tests.synthetic import TOPICS, topic_words
 from tests.word_files import by_topic
 

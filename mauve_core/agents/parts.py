@@ -10,8 +10,7 @@ from mauve_core.agents.answers import CandidateName, Score, Settings
 from mauve_core.agents.errors import CallError
 from mauve_core.agents.quoting import NOTES, cut
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.scoring.result import Candidate, Comparison
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.tables import interval_of, mean_and_spread
 from mauve_core.store import Run
 from mauve_core.texts.normalizing_steps import titles_of_steps

@@ -16,12 +16,13 @@ from mauve_core.analysis.precomputed import run_gap_test, run_main_reason, run_p
 from mauve_core.analysis.sentences import Name, Sentence, filled
 from mauve_core.analysis.verdict import elsewhere, verdict_of
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.scoring.reference import human_vs_human_sentence
 from mauve_core.scoring.result import Comparison, Difference
 from mauve_core.scoring.tables import (
     HIGHER_IS_CLOSER,
     TITLES,
     Standing,
+    disagreement_sentence,
+    human_vs_human_sentence,
     pairing_sentence,
     places_sentence,
     rank_label,
@@ -30,7 +31,6 @@ from mauve_core.scoring.tables import (
     tests_sentence,
     texts_interval,
 )
-from mauve_core.scoring.ties import disagreement_sentence
 from mauve_core.store import Run, RunSummary
 
 ScoreName = Literal["mauve", "mauve_star", "frontier_integral", "mid"]

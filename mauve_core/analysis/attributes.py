@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import Count, Share
 from mauve_core.base.progress import Progress, silent
-from mauve_core.numerics.statistics.attributes import draw_halves, explained_variance, guess_categories, purity
-from mauve_core.scoring.result import Partition
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import Partition, SeedSpread
+from mauve_core.stats.attributes import draw_halves, explained_variance, guess_categories, purity
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.metadata import is_missing, python_values

@@ -9,8 +9,7 @@ from mauve_core.analysis.sentences import MOST_NAMES, Name, Origin, Parts, fille
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, written
 from mauve_core.encoders.catalogue import names_our_own, with_weights
-from mauve_core.scoring.result import Difference
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Difference, Estimate
 from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, texts_in_words
 
 # The score by which candidates are ranked.

@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 from mauve_core.analysis.why import SEPARATES
 from mauve_core.analysis.words import DistinctiveWord, WordCounts
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.effects import auc_interval
+from mauve_core.stats.two_groups import auc_interval
 from mauve_core.texts.kinds import property_named
 
 # Words in a name, unless it takes more to tell two clusters apart.

@@ -19,9 +19,8 @@ from scipy.special import ndtri
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import error_shares, integral_terms
-from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import error_shares, integral_terms, probabilities
 
 CONFIDENCE = 0.95
 # Direction of a cluster: the model writes more of it than people do, or less.
@@ -50,7 +49,7 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
     weight : float in (0, 1)
         Weight of P in the mixture R.
     smoothing : str
-        A key of ``mauve_core.numerics.divergences.smoothing.SMOOTHINGS``. Applies to costs and errors; p and q are
+        A key of ``mauve_core.stats.divergences.SMOOTHINGS``. Applies to costs and errors; p and q are
         plain shares of the counts.
 
     Returns

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Candidate, Comparison
-from mauve_core.scoring.sizes import alike
+from mauve_core.scoring.tables import alike
 from mauve_core.texts.normalizing_steps import titles_of_steps
 
 # Why numbers of texts and of clusters that differ a little do not count.

@@ -25,12 +25,11 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, TO, UNBROKEN, as_percent, written
 from mauve_core.base.json_codec import Count, Share
 from mauve_core.base.words import Words
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.jackknife import difference_of_means
-from mauve_core.numerics.strings.sequences import Sequences
-from mauve_core.numerics.strings.shared import Windows, longest_run, shared_ngrams, windows
-from mauve_core.scoring.advice import FEW_PER_CLUSTER
+from mauve_core.estimators.token_sequences import Sequences, Windows, longest_run, shared_ngrams, windows
 from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.sides import FEW_PER_CLUSTER
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.resampling import difference_of_means
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.normalizing import without_tokens

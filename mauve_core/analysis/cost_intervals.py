@@ -1,8 +1,8 @@
 """Intervals of the clusters' shares of the frontier integral, from the resamples that the scores have.
 
 Prompts are drawn, and texts exchanged between the sides until the mean frontier integral of the resamples is the
-observed one (``mauve_core.numerics.resampling.units``), so a ledger and a leaderboard agree. The intervals hold for
-all clusters at once, hence also for the one that leads (``mauve_core.numerics.resampling.simultaneous``). They cover a
+observed one (``mauve_core.stats.units``), so a ledger and a leaderboard agree. The intervals hold for
+all clusters at once, hence also for the one that leads (``mauve_core.stats.resampling``). They cover a
 share's expectation at this n and k with these clusters; ``benchmarks/ledger_coverage.py`` also measures how often they
 cover the share in the distributions themselves.
 """
@@ -19,14 +19,11 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_table import CONFIDENCE, cluster_table, of_total, with_intervals
 from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.numerics.divergences.kl import integral_terms
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.resampling.bootstrap import centred_interval
-from mauve_core.numerics.resampling.simultaneous import simultaneous_intervals
-from mauve_core.numerics.resampling.units import draw_blocks
-from mauve_core.scoring.estimates import two_sides
-from mauve_core.scoring.replicates import TwoSides
+from mauve_core.scoring.estimates import TwoSides, two_sides
 from mauve_core.scoring.result import Comparison
+from mauve_core.stats.divergences import integral_terms, probabilities
+from mauve_core.stats.resampling import simultaneous_intervals
+from mauve_core.stats.units import centred_interval, draw_blocks
 
 _BOUNDS = (0.0, 1.0)
 

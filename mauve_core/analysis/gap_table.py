@@ -18,10 +18,9 @@ from mauve_core.analysis.cluster_table import ADDS, MISSES, has_found
 from mauve_core.analysis.what_if import text_weights
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.greedy import Step
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.divergences.what_if import dropped, matched, weighted_counts
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.what_if import Step, dropped, matched, weighted_counts
 
 DIRECTIONS = (ADDS, MISSES)
 
@@ -110,7 +109,7 @@ def step_rows(
     Parameters
     ----------
     steps : sequence of Step
-        From ``mauve_core.numerics.divergences.greedy.greedy`` on the counts of ``shown``.
+        From ``mauve_core.stats.what_if.greedy`` on the counts of ``shown``.
     partitions : sequence of Partition
         One per seed, including ``shown``.
     action : {"match", "drop"}

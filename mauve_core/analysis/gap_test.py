@@ -1,7 +1,7 @@
 """Whether a gap is larger than between texts of one writer: shares of a gap that is not explain nothing.
 
 Two samples of human texts have a frontier integral above 0 as well, and each of its clusters a share of it. The test
-exchanges units of texts (:mod:`mauve_core.numerics.resampling.units`) between the human side and the candidate, and
+exchanges units of texts (:mod:`mauve_core.stats.units`) between the human side and the candidate, and
 counts how often the frontier integral, averaged over the k-means seeds, is at least as large as observed. Exchanged
 sides are a draw of human texts against human texts at the same n and k if the candidate writes like people. The
 partitions were fitted without looking at who wrote what, so they serve every draw. ``benchmarks/calibration.py``
@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import Count, NotNegative
-from mauve_core.numerics.divergences.count_pairs import count_pairs
-from mauve_core.numerics.divergences.kl import integral_terms
-from mauve_core.numerics.resampling.bootstrap import resampled_counts
-from mauve_core.numerics.resampling.detectable import detectable_divergence
-from mauve_core.numerics.resampling.permutation import Statistic, permutation_test
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.divergences import count_pairs, integral_terms
+from mauve_core.stats.multiple_tests import detectable_divergence
+from mauve_core.stats.resampling import Statistic, permutation_test
+from mauve_core.stats.units import resampled_counts
 
 # Largest p-value at which shares are shown: one in a hundred candidates that write like people has shares.
 LEVEL = 0.01

@@ -20,11 +20,9 @@ from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, summary, with_spread
 from mauve_core.base.json_codec import Count, Share
 from mauve_core.base.progress import Progress, silent
+from mauve_core.clusters.features import Stacked
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.numerics.divergences.kl import integral_terms
-from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.numerics.resampling.units import require_units
 from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.gate import BASELINE, CANDIDATE, GROUPS, GateSides, equal_rows, gate_tests
 from mauve_core.scoring.gate_rule import MEASURE, GateRule, GateTest, Verdict, require_measures
@@ -32,6 +30,8 @@ from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.sides import check_sides, encode_sides, require_skippable, take_features
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.divergences import integral_terms
+from mauve_core.stats.units import require_units
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.pairing import MatchedBy, shared_prompts, units_among

@@ -31,7 +31,7 @@ from mauve_core.analysis.cluster_table import ADDS
 from mauve_core.analysis.why import PropertyEffect, WhySource, property_effects
 from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.base.json_codec import Count, NotNegative, Share
-from mauve_core.numerics.statistics.effects import Effect
+from mauve_core.stats.two_groups import Effect
 from mauve_core.texts.kinds import property_named
 from mauve_core.texts.properties import apart
 

@@ -1,7 +1,7 @@
 """Phrases of one to three words that one set of texts uses more often than another, with intervals.
 
 Log odds with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008;
-``mauve_core.numerics.statistics.log_odds``); the background is both sets together. The unit is documents, so that a
+``mauve_core.stats.two_groups``); the background is both sets together. The unit is documents, so that a
 text that repeats a phrase counts once, or tokens.
 """
 
@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from mauve_core.analysis.words import count_words
 from mauve_core.base.arguments import text_list
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.log_odds import log_odds
+from mauve_core.stats.two_groups import log_odds
 from mauve_core.texts.properties import LONGEST_PHRASE, PHRASE_PATTERN
 
 # Weight of the prior in each set, in texts; by tokens, in texts of average length.

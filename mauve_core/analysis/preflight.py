@@ -2,7 +2,7 @@
 
 A score may come from leading white space or from where texts are cut, not from the writing. Twelve kinds of format are
 measured in every text (:mod:`mauve_core.analysis.format_measures`). For each kind and candidate,
-:func:`mauve_core.numerics.statistics.auc.auc_of` says how well this alone tells the two sides apart.
+:func:`mauve_core.stats.two_groups.auc_of` says how well this alone tells the two sides apart.
 
 **Rule.** A kind is flagged if both hold:
 
@@ -13,7 +13,7 @@ measured in every text (:mod:`mauve_core.analysis.format_measures`). For each ki
   show differences that move no score.
 
 Texts of one prompt, and equal texts, are not independent, which is taken into account as that function's module says.
-A side of too few units (:func:`mauve_core.numerics.resampling.units.too_few`) has no flag.
+A side of too few units (:func:`mauve_core.stats.units.too_few`) has no flag.
 
 Whether a candidate copies human texts is no matter of format and has a rule of its own
 (:mod:`mauve_core.analysis.copied`).
@@ -54,10 +54,10 @@ from mauve_core.base.formatting import (
 from mauve_core.base.json_codec import Count, Share
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.units import too_few
-from mauve_core.numerics.statistics.auc import Auc, auc_of
 from mauve_core.scoring.result import Comparison
+from mauve_core.stats.multiple_tests import holm
+from mauve_core.stats.two_groups import Auc, auc_of
+from mauve_core.stats.units import too_few
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.pairing import prompts_of, units_among

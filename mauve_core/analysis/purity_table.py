@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.attributes import purity
+from mauve_core.stats.attributes import purity
 from mauve_core.texts.metadata import is_missing
 
 

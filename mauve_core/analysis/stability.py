@@ -1,7 +1,7 @@
 """Stability: which clusters differ between the human side and a candidate beyond chance, across seeds and k.
 
 The reference is one stored partition. The partitions of the other k-means seeds, and any others given, such as those
-of another k, show whether its clusters survive (``mauve_core.numerics.resampling.stability``).
+of another k, show whether its clusters survive (``mauve_core.stats.stability``).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.stability import Stability, cluster_stability
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.stability import Stability, cluster_stability
 
 
 def assess_stability(
@@ -38,7 +38,7 @@ def assess_stability(
     others : sequence of Partition
         More partitions of the same texts, beside those of the other seeds.
     permutations : int, optional
-        As in :func:`mauve_core.numerics.resampling.stability.cluster_stability`.
+        As in :func:`mauve_core.stats.stability.cluster_stability`.
 
     Raises
     ------

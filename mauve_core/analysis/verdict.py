@@ -35,17 +35,17 @@ from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, Sentence, fil
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import significant, with_plain_spaces
 from mauve_core.base.views import view
-from mauve_core.numerics.resampling.units import LEAST_UNITS
-from mauve_core.scoring.advice import FEW_PER_CLUSTER
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison
+from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.tables import (
+    HUMAN_VS_HUMAN,
     interval_of,
     mean_and_spread,
     pairing_in_words,
     standings,
+    told_apart,
 )
-from mauve_core.scoring.ties import told_apart
+from mauve_core.stats.units import LEAST_UNITS
 from mauve_core.store import Run
 
 # Texts a side below which there is no verdict.
@@ -269,7 +269,7 @@ def _joined(said: Iterable[Parts]) -> Sentence:
 
 
 def _few(comparison: Comparison, candidates: Sequence[Candidate]) -> Sentence | None:
-    """Say that histograms are mostly noise, by the rule of ``mauve_core.scoring.advice``."""
+    """Say that histograms are mostly noise, by the rule of ``mauve_core.scoring.sides``."""
     human = comparison.human.n_scored
     fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in candidates)
     if fewest >= FEW_PER_CLUSTER:

@@ -2,9 +2,9 @@
 
 Weights belong to texts, because clusters of different partitions do not match: dropping a cluster of one seed drops
 its texts (:func:`text_weights`), and the other seeds' partitions then lack the same texts. Partitions stay those of
-all texts (``mauve_core.numerics.divergences.what_if``). The resamples are those of the comparison's own intervals,
+all texts (``mauve_core.stats.what_if``). The resamples are those of the comparison's own intervals,
 with each text weighted, so the change of a score has its own interval, narrower than the difference of two intervals.
-If few clusters change, sums over the others are reused (``mauve_core.numerics.divergences.shifted_frontiers``).
+If few clusters change, sums over the others are reused (``mauve_core.stats.what_if``).
 """
 
 from __future__ import annotations
@@ -19,15 +19,8 @@ from scipy.sparse import csr_array
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.count_pairs import count_pairs
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, trapezoid_area
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.scores import STAR_SMOOTHING, score_counts
-from mauve_core.numerics.divergences.shifted_frontiers import Bins, ShiftedSums, shifted_sums
-from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
-from mauve_core.numerics.divergences.what_if import frontier_by_logs, weighted_counts
-from mauve_core.numerics.resampling.units import BLOCK_BYTES
 from mauve_core.scoring.estimates import (
+    CountSamples,
     ScoreBasis,
     Spread,
     basis_of,
@@ -38,9 +31,21 @@ from mauve_core.scoring.estimates import (
     spreads_of,
     two_sides,
 )
-from mauve_core.scoring.replicates import CountSamples
-from mauve_core.scoring.result import Comparison, Partition
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Comparison, Estimate, Partition
+from mauve_core.stats.divergences import (
+    ADDED_COUNT,
+    REFERENCE_WEIGHTS,
+    STAR_SMOOTHING,
+    Frontier,
+    added_count,
+    count_pairs,
+    frontier_integral,
+    probabilities,
+    score_counts,
+    trapezoid_area,
+)
+from mauve_core.stats.units import BLOCK_BYTES
+from mauve_core.stats.what_if import Bins, ShiftedSums, frontier_by_logs, shifted_sums, weighted_counts
 
 _Totals = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -144,7 +149,7 @@ def prepare(
     kind : {"pairwise", "joint"}
         The partitions that are kept.
     smoothing : str
-        As in :func:`mauve_core.numerics.divergences.smoothing.probabilities`, for every score but ``mauve_star``. A
+        As in :func:`mauve_core.stats.divergences.probabilities`, for every score but ``mauve_star``. A
         smoothing that needs whole counts refuses fractional weights.
     basis : ScoreBasis, optional
         The candidate's ``mauve_core.scoring.estimates.score_basis`` under the same settings, if known.

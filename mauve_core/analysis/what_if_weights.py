@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.analysis.selection import as_text
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.what_if import capped, dropped, matched
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.what_if import capped, dropped, matched
 
 SIDES = ("model", "human", "both")
 ACTIONS = ("drop", "cap", "match", "weight")

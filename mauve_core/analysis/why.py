@@ -18,9 +18,9 @@ from scipy.sparse import csr_array
 from mauve_core.analysis.phrases import Phrase, distinctive_phrases
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.feature_space.pairs import nearest_pairs
-from mauve_core.numerics.statistics.effects import Effect, effect
+from mauve_core.clusters.neighbours import nearest_pairs
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.two_groups import Effect, effect
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.properties import stop_words

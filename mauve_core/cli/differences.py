@@ -12,10 +12,16 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
 from mauve_core.base.words import Words
 from mauve_core.cli.options import of_run, write, write_json
-from mauve_core.scoring.comparison_json import difference_json
 from mauve_core.scoring.result import Difference
-from mauve_core.scoring.tables import DETECTABLE, TITLES, aligned, pairing_sentence, tests_sentence
-from mauve_core.scoring.ties import disagreement_sentence
+from mauve_core.scoring.serialization import difference_json
+from mauve_core.scoring.tables import (
+    DETECTABLE,
+    TITLES,
+    aligned,
+    disagreement_sentence,
+    pairing_sentence,
+    tests_sentence,
+)
 from mauve_core.store import Run, RunStore
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from mauve_core.experiments.diversity import (
     never_reached,
 )
 from mauve_core.experiments.diversity.wording import sentence, threshold
-from mauve_core.numerics.statistics.mode_count import ModeCount
+from mauve_core.stats.diversity import ModeCount
 from mauve_core.store import Run
 
 

@@ -21,8 +21,7 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, texts_interval
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER, HUMAN_VS_HUMAN, TITLES, aligned, texts_interval
 from mauve_core.store import Run, RunStore
 
 if TYPE_CHECKING:

@@ -25,19 +25,18 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.scoring.comparison_json import CandidateJson, to_json
-from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.scoring.serialization import CandidateJson, to_json
 from mauve_core.scoring.tables import (
     TITLES,
     aligned,
     interval_of,
+    letters_sentence,
     mean_and_spread,
     standings,
     texts_interval,
     texts_scored,
 )
-from mauve_core.scoring.ties import letters_sentence
 from mauve_core.store import RunStore
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 

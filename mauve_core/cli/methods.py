@@ -24,9 +24,8 @@ from mauve_core.base.formatting import (
 )
 from mauve_core.base.words import TEXTS
 from mauve_core.cli.options import add_again_option, add_device_option, add_output_options, of_run, show_result
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import aligned
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, aligned
 
 if TYPE_CHECKING:
     from mauve_core.experiments.methods import MethodScore, MethodTable

@@ -24,13 +24,13 @@ from mauve_core.cli.options import (
 )
 from mauve_core.cli.standard_input import file_of
 from mauve_core.cli.text_files import TEXT_FILE, add_field_options, say_notes, text_file
+from mauve_core.decoding.engines import DECODERS_OF_VLLM
 from mauve_core.decoding.generate import Engine
-from mauve_core.decoding.vllm_engine import DECODERS_OF_VLLM
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.encoders.external_features import write_features
 
 if TYPE_CHECKING:
-    from mauve_core.decoding.served import ServerOptions
+    from mauve_core.decoding.engines import ServerOptions
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

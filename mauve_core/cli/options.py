@@ -21,7 +21,7 @@ from mauve_core.cli.outputs import FIELD, shape_of
 from mauve_core.cli.parser import Store
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
-from mauve_core.scoring.comparison_json import to_json
+from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import to_table
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
@@ -327,7 +327,7 @@ def run_json(run: Run) -> dict[str, Any]:
     from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
     from mauve_core.analysis.verdict import verdict
     from mauve_core.cli.over_all_output import over_all_json
-    from mauve_core.scoring.empty_clusters import empty_clusters_json
+    from mauve_core.scoring.tables import empty_clusters_json
 
     return {
         "verdict": verdict(run).as_dict(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from mauve_core.base.formatting import printable, with_plain_spaces
 from mauve_core.base.json_codec import Count
 from mauve_core.cli.options import LINE, sentences_text
-from mauve_core.scoring.comparison_json import DifferenceJson, ScoresJson
+from mauve_core.scoring.serialization import DifferenceJson, ScoresJson
 from mauve_core.scoring.tables import aligned
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def side_json(side: ShardedSide) -> dict[str, Any]:
 
 def candidate_json(candidate: ShardedCandidate) -> dict[str, Any]:
     """What :class:`OverAllCandidateJson` describes."""
-    from mauve_core.scoring.comparison_json import scores_json
+    from mauve_core.scoring.serialization import scores_json
 
     return {
         "name": candidate.name,
@@ -165,7 +165,7 @@ def candidate_json(candidate: ShardedCandidate) -> dict[str, Any]:
 def answers_json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
     """The tests between candidates, and who is closest in sentences."""
     from mauve_core.experiments.over_shards import answers_over_all, settled
-    from mauve_core.scoring.comparison_json import difference_json
+    from mauve_core.scoring.serialization import difference_json
 
     return {
         "differences": [difference_json(each) for each in settled(found, run).differences],

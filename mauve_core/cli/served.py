@@ -12,7 +12,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
 
 if TYPE_CHECKING:
-    from mauve_core.decoding.served import ServerOptions
+    from mauve_core.decoding.engines import ServerOptions
 
 # What ``--model`` may be, for help.
 MODEL = (
@@ -93,7 +93,7 @@ def _add_limits(group: argparse._ArgumentGroup, most: str) -> None:
 
 
 def _options(args: argparse.Namespace, *, sampling_fields: bool = False) -> ServerOptions:
-    from mauve_core.decoding.served import ServerOptions
+    from mauve_core.decoding.engines import ServerOptions
 
     parallel = {} if args.max_parallel is None else {"max_parallel": args.max_parallel}
     return ServerOptions(**parallel, max_requests=args.max_requests, sampling_fields=sampling_fields)

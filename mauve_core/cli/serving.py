@@ -16,7 +16,7 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.extras import MissingPackageError, asking_for_packages
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
-from mauve_core.numerics.feature_space.stacked import require_columns
+from mauve_core.clusters.features import require_columns
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import MAX_BYTES, hashed
 from mauve_core.store import RunStore

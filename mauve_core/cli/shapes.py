@@ -27,9 +27,9 @@ from mauve_core.experiments.text_measures.differences import MeasureDifferenceJs
 from mauve_core.experiments.text_measures.over_lengths import LengthTable
 from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
 from mauve_core.judgments import Correlation, Ranking
-from mauve_core.scoring.comparison_json import ComparisonJson, DifferenceJson, ScoreName
-from mauve_core.scoring.empty_clusters import EmptyClustersJson
 from mauve_core.scoring.gate_rule import GateTest, Verdict
+from mauve_core.scoring.serialization import ComparisonJson, DifferenceJson, ScoreName
+from mauve_core.scoring.tables import EmptyClustersJson
 
 
 class _ShownJson(TypedDict):

@@ -17,7 +17,7 @@ from mauve_core.cli.over_all_output import (
     side_json,
     side_lines,
 )
-from mauve_core.scoring.comparison_json import DifferenceJson
+from mauve_core.scoring.serialization import DifferenceJson
 from mauve_core.scoring.tables import aligned
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from mauve_core.base.json_codec import Count
 from mauve_core.cli import library
 from mauve_core.cli.options import LINE, add_output_options, progress_of, run_json, run_table, write, write_json
 from mauve_core.cli.over_all_output import over_all_parts
-from mauve_core.scoring import empty_clusters
+from mauve_core.scoring import tables
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import RunStore, RunSummary
@@ -172,10 +172,10 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _empty_clusters(comparison: Comparison) -> str:
-    rows = [(printable(name), *cells) for name, *cells in empty_clusters.empty_cluster_rows(comparison)]
-    table = aligned([[*map(comparison.words.said, empty_clusters.COLUMNS)], *rows])
-    note = textwrap.fill(comparison.words.said(empty_clusters.NOTE), LINE, break_on_hyphens=False)
-    return f"{empty_clusters.TITLE}\n{table}\n\n{note}"
+    rows = [(printable(name), *cells) for name, *cells in tables.empty_cluster_rows(comparison)]
+    table = aligned([[*map(comparison.words.said, tables.EMPTY_CLUSTERS_COLUMNS)], *rows])
+    note = textwrap.fill(comparison.words.said(tables.EMPTY_CLUSTERS_NOTE), LINE, break_on_hyphens=False)
+    return f"{tables.EMPTY_CLUSTERS_TITLE}\n{table}\n\n{note}"
 
 
 def _rename(args: argparse.Namespace) -> int:

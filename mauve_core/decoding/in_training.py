@@ -17,8 +17,8 @@ from transformers import GenerationConfig, TrainerCallback
 
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.decoding.decoders import parse_decoder
+from mauve_core.decoding.files import GenerationSettings, Prompts
 from mauve_core.decoding.generate import continue_prompts
-from mauve_core.decoding.prompts import GenerationSettings, Prompts
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import check_vocabulary
 from mauve_core.encoders.models import LoadedModel

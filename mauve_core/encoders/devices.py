@@ -1,7 +1,7 @@
 """The torch devices of this machine, and the precision of a forward pass: what "auto" means, what each one costs.
 
 TF32 keeps weights and activations in float32; the factors of matrix products are rounded to 10 bits after the leading
-one, as tensor cores of NVIDIA's devices from compute capability 8.0 on do (:mod:`mauve_core.numerics.device.products`).
+one, as tensor cores of NVIDIA's devices from compute capability 8.0 on do (:mod:`mauve_core.clusters.devices`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from mauve_core.base.config import Dtype, EncoderConfig, Precision
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require
+from mauve_core.clusters.devices import Products
 from mauve_core.encoders.catalogue import has_no_tokenizer
-from mauve_core.numerics.device.products import Products
 
 if TYPE_CHECKING:
     import torch

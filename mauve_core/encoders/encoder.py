@@ -28,6 +28,7 @@ from mauve_core.base.arguments import entries_of, text_list
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.progress import Progress, silent
+from mauve_core.clusters.devices import matrix_products
 from mauve_core.encoders.batching import (
     Worker,
     WorkerPool,
@@ -51,7 +52,6 @@ from mauve_core.encoders.tokenizing import (
     tokenize,
     tokenizing_beside,
 )
-from mauve_core.numerics.device.products import matrix_products
 
 if TYPE_CHECKING:
     from torch import Tensor

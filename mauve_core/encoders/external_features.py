@@ -25,8 +25,8 @@ from mauve_core.base.archives import load_array, load_arrays
 from mauve_core.base.errors import InputError, library_errors, words_of
 from mauve_core.base.extras import require
 from mauve_core.base.files import require_plain_file, write_atomically
+from mauve_core.clusters.features import Stacked, require_columns, require_usable
 from mauve_core.encoders.features import Features
-from mauve_core.numerics.feature_space.stacked import Stacked, require_columns, require_usable
 from mauve_core.texts import Corpus
 
 # Kinds of files that this module reads.

@@ -20,6 +20,7 @@ from PIL import Image
 from mauve_core.base.config import EncoderConfig, Precision
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.files import digest_of_file
+from mauve_core.clusters.devices import matrix_products
 from mauve_core.encoders import vision_models
 from mauve_core.encoders.catalogue import (
     EFFICIENTNET,
@@ -35,7 +36,6 @@ from mauve_core.encoders.catalogue import (
 from mauve_core.encoders.devices import checked_precision
 from mauve_core.encoders.loading import reading_weights
 from mauve_core.encoders.vision_models import VisionModel
-from mauve_core.numerics.device.products import matrix_products
 
 if TYPE_CHECKING:
     from torch import nn

@@ -31,6 +31,7 @@ from PIL import Image
 from mauve_core.base.config import Precision
 from mauve_core.base.errors import InputError, ModelUnavailableError, words_of
 from mauve_core.base.extras import MissingPackageError, require
+from mauve_core.clusters.devices import matrix_products
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.devices import products_of
 from mauve_core.encoders.hub import hub_file, quiet_libraries
@@ -47,7 +48,6 @@ from mauve_core.encoders.model_files import (
     whole_number_tensors,
 )
 from mauve_core.encoders.models import checked_folder
-from mauve_core.numerics.device.products import matrix_products
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.texts.kinds import property_named
 
 # Display names of the scores.

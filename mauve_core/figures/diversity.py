@@ -24,8 +24,7 @@ from mauve_core.figures.theme import (
     candidate_styles,
     short_name,
 )
-from mauve_core.numerics.statistics.block_means import Mean
-from mauve_core.numerics.statistics.mode_count import ModeCount
+from mauve_core.stats.diversity import Mean, ModeCount
 
 ONE, DIFFERENT = "to one prompt", "to different prompts"
 

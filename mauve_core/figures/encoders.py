@@ -15,7 +15,7 @@ from mauve_core.base.formatting import NONE, correlation, significant
 from mauve_core.experiments.encoders import EncoderResult, EncoderTable, Reference, Reversal, written
 from mauve_core.experiments.encoders.table import FEWEST
 from mauve_core.figures.agreement import correlation_grid
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, rank_label
 
 # Largest numbers of pairs of encoders that are named, and of pairs of candidates for each; the others are counted.

@@ -33,10 +33,8 @@ from mauve_core.figures.theme import (
     candidate_styles,
     translucent,
 )
-from mauve_core.numerics.divergences.frontier import divergence_frontier
-from mauve_core.numerics.divergences.kl import error_shares
-from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Comparison
+from mauve_core.stats.divergences import divergence_frontier, error_shares, probabilities
 
 WEIGHT_STEP = 0.01
 _TAIL = 10.0 ** np.arange(-6, -2)

@@ -23,8 +23,8 @@ from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.leaderboard import hover_label, titled
 from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, NEUTRAL_COLOUR, PANELS_MARGIN, as_label, base_layout
-from mauve_core.numerics.divergences.greedy import BEST
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Estimate
+from mauve_core.stats.what_if import BEST
 
 # Characters in a line of a cluster's name beside its bar.
 LABEL_WIDTH = 34

@@ -28,19 +28,16 @@ from mauve_core.figures.theme import (
     candidate_styles,
     short_name,
 )
-from mauve_core.scoring.reference import (
-    HUMAN_VS_HUMAN,
-    REFERENCE_SCORE,
-    human_vs_human_label,
-    like_for_like_title,
-)
-from mauve_core.scoring.result import Candidate, Comparison
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.tables import (
     HIGHER_IS_CLOSER,
+    HUMAN_VS_HUMAN,
+    REFERENCE_SCORE,
     TITLES,
     Standing,
+    human_vs_human_label,
     interval_of,
+    like_for_like_title,
     mean_and_spread,
     rank_label,
     standings,

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.clusters.projection import region_probabilities
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.map_data import Points, colour_of, span
 from mauve_core.figures.map_names import WIDTH, placed_names
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label
-from mauve_core.numerics.statistics.density import region_probabilities
 
 # Of the map, and of what stands above its points, in pixels.
 HEIGHT, _ABOVE = 500, 90

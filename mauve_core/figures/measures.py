@@ -33,7 +33,7 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import TITLES
 
 # Panels per row.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mauve_core.experiments.encoders.positions import EncoderPositions, PositionTable
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import mean_and_spread
 
 # Columns of :func:`position_rows`.

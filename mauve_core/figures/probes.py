@@ -34,7 +34,7 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import SeedSpread
 from mauve_core.texts.kinds import parse_perturbation
 from mauve_core.texts.perturbations import Perturbation
 

@@ -19,9 +19,7 @@ from mauve_core.base.formatting import decimals_of, significant, with_spread, wr
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, translucent
-from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
-from mauve_core.numerics.resampling.sampling_error import SamplingError
-from mauve_core.numerics.resampling.sampling_texts import TextAdvice
+from mauve_core.stats.sampling_error import ClusterAdvice, SamplingError, TextAdvice
 
 HEIGHT = 380
 ERROR, LOSS, TOTAL = "resampling", "partition, at most", "sum"

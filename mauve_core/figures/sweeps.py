@@ -28,8 +28,7 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import Comparison, SeedSpread
 
 # Display names of the settings.
 TITLES: dict[Over, str] = {

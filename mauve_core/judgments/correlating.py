@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mauve_core.judgments.ranking import Ranking
-from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
+from mauve_core.stats.rank_correlation import WorstCase, spearman, worst_case_spearman
 
 # Fewest players for a rank correlation.
 FEWEST = 3

@@ -20,8 +20,13 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, verb, written
 from mauve_core.base.json_codec import Written
 from mauve_core.judgments.ratings import OPTIONS, Rating, held
-from mauve_core.numerics.statistics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
-from mauve_core.numerics.statistics.score_intervals import require_players, score_intervals
+from mauve_core.stats.bradley_terry import (
+    BradleyTerryFit,
+    fit_bradley_terry,
+    require_players,
+    score_intervals,
+    standard_errors,
+)
 from mauve_core.texts import Corpus
 
 # Share of ties that the published instructions allow.

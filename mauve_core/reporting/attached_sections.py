@@ -44,8 +44,7 @@ from mauve_core.reporting.judgments_section import judgments_blocks
 from mauve_core.reporting.measure_rankings import measure_rankings
 from mauve_core.reporting.over_shards_section import TITLE as OVER_SHARDS
 from mauve_core.reporting.over_shards_section import over_shards_blocks
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.tables import mean_and_spread
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, mean_and_spread
 from mauve_core.store import Run
 
 SWEPT_SCORE = "mauve"

@@ -36,11 +36,11 @@ from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, percent_with_
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.gap import common_reach, ledger_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
-from mauve_core.numerics.resampling.stability import LABELS
 from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
 from mauve_core.reporting.pictures import PICTURES, pictures_of
 from mauve_core.reporting.score_sections import WEIGHT
 from mauve_core.scoring.tables import score_in_words, seed_in_words
+from mauve_core.stats.stability import LABELS
 from mauve_core.store import Run
 from mauve_core.texts import Corpus
 

@@ -10,8 +10,7 @@ from mauve_core.figures import encoders as figures
 from mauve_core.figures import positions
 from mauve_core.figures.leaderboard import titled
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.tables import texts_interval
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, texts_interval
 from mauve_core.store import Run
 
 # The score that is reported, as published.

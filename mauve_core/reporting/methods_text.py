@@ -5,9 +5,14 @@ from __future__ import annotations
 from mauve_core.base.config import SCORES, PartitionKind, names_server, parse_server_name
 from mauve_core.base.formatting import as_percent, printable, with_plain_spaces
 from mauve_core.encoders.catalogue import names_word_vectors, weights_of
-from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import mean_and_spread, pairing_in_words, tests_sentence
+from mauve_core.scoring.tables import (
+    length_in_words,
+    mean_and_spread,
+    pairing_in_words,
+    pooling_in_words,
+    tests_sentence,
+)
 from mauve_core.texts.normalizing_steps import STEPS, name_of, number_of
 
 BIBTEX = """\

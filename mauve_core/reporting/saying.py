@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mauve_core.base.words import Words
 from mauve_core.reporting.blocks import Block, Cards, Chart, Part, Remarks, Section, Table
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN
 
 
 def section_said(section: Section, words: Words, names: Collection[str]) -> Section:

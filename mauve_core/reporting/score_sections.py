@@ -29,22 +29,24 @@ from mauve_core.figures.map_data import PLAIN_POINTS
 from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
-from mauve_core.scoring import empty_clusters
-from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
-from mauve_core.scoring.reference import LIKE_FOR_LIKE_NOTE, reference_sentences
+from mauve_core.scoring import tables
 from mauve_core.scoring.result import Comparison, Source
 from mauve_core.scoring.tables import (
+    LIKE_FOR_LIKE_NOTE,
     TITLES,
+    disagreement_sentence,
+    length_in_words,
     pairing_sentence,
     places_sentence,
     pooled_sentence,
+    pooling_in_words,
     rank_label,
+    reference_sentences,
     spread_sentence,
     standings,
     tests_sentence,
     texts_interval,
 )
-from mauve_core.scoring.ties import disagreement_sentence
 
 # Mixture weight of P wherever a report shows errors at one weight.
 WEIGHT = 0.5
@@ -193,10 +195,10 @@ def making_section(comparison: Comparison) -> Section:
     settings = Table("Settings", ("Setting", "Value"), tuple(rows), folded=True)
     environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
     empty = Table(
-        empty_clusters.TITLE,
-        tuple(map(comparison.words.said, empty_clusters.COLUMNS)),
-        tuple(empty_clusters.empty_cluster_rows(comparison)),
-        comparison.words.said(empty_clusters.NOTE),
+        tables.EMPTY_CLUSTERS_TITLE,
+        tuple(map(comparison.words.said, tables.EMPTY_CLUSTERS_COLUMNS)),
+        tuple(tables.empty_cluster_rows(comparison)),
+        comparison.words.said(tables.EMPTY_CLUSTERS_NOTE),
         folded=True,
     )
     blocks = (sources, Remarks(excluded), empty, settings, environment)

@@ -14,7 +14,6 @@ from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.formatting import SCORE_DECIMALS, as_formula, printable, with_plain_spaces, with_spread, written
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row
-from mauve_core.scoring.reference import reference_sentences
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import (
     HIGHER_IS_CLOSER,
@@ -22,6 +21,7 @@ from mauve_core.scoring.tables import (
     pairing_sentence,
     places_sentence,
     rank_label,
+    reference_sentences,
     spread_sentence,
     texts_interval,
 )

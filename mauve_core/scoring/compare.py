@@ -21,18 +21,25 @@ import numpy as np
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.extras import require_map
 from mauve_core.base.progress import Progress, ProgressChoice, progress_for, silent
+from mauve_core.clusters.reduction import Side, reduce_sides
 from mauve_core.encoders.devices import first_gpu
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
-from mauve_core.scoring.advice import advice
 from mauve_core.scoring.differences import differences_of
 from mauve_core.scoring.estimates import scored
-from mauve_core.scoring.own_clustering import CLUSTERED_BY, OwnClustering, name_of, require_clustering
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
-from mauve_core.scoring.settings import Encoding, settled, with_precision
+from mauve_core.scoring.settings import (
+    CLUSTERED_BY,
+    Encoding,
+    OwnClustering,
+    name_of,
+    require_clustering,
+    settled,
+    with_precision,
+)
 from mauve_core.scoring.sides import (
+    advice,
     check_sides,
     checked_corpora,
     encode_by,
@@ -40,8 +47,7 @@ from mauve_core.scoring.sides import (
     require_skippable,
     take_features,
 )
-from mauve_core.scoring.splits import splits_of
-from mauve_core.scoring.streams import stream
+from mauve_core.scoring.streams import splits_of, stream
 from mauve_core.texts.building import Texts
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.pairing import content_codes, group_codes, keys_of, matching
@@ -97,7 +103,7 @@ def compare(
         Runs rank together only where names and the features of the human texts are equal.
     clustering : callable or object with ``fit_predict``, optional
         Clusters in place of k-means: a function of (n, d) features, k and a seed, or an object as of scikit-learn, with
-        k and the seed set; see :mod:`mauve_core.scoring.own_clustering`. Such a comparison cannot be stored.
+        k and the seed set; see :mod:`mauve_core.scoring.settings`. Such a comparison cannot be stored.
     k, seeds, seed : int, optional
         As in :class:`mauve_core.base.config.ScoreConfig`, which has the defaults.
     features : mapping of str to (n, d) array or path, optional
@@ -227,14 +233,14 @@ def mapped(
         From :func:`mauve_core.scoring.partitioning.measured` of all features on the device, the human side first.
     progress : callable
     device : str
-        As in :func:`mauve_core.numerics.feature_space.projection.map_of`.
+        As in :func:`mauve_core.clusters.projection.map_of`.
 
     Returns
     -------
     Comparison
         With ``projection``, ``map_fitted`` and the seconds that they took; everything else is unchanged.
     """
-    from mauve_core.numerics.feature_space.projection import map_of
+    from mauve_core.clusters.projection import map_of
 
     clock, config, joint = _Clock(), comparison.config, comparison.joint[0]
     seed = int(stream(config.score.seed, "projection").generate_state(1)[0])

@@ -25,17 +25,22 @@ from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, EncoderConfig, P
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, summary, written
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
+from mauve_core.clusters.features import Stacked, require_usable
+from mauve_core.clusters.k_means import kmeans, tenth_of_texts
+from mauve_core.clusters.reduction import reduce_features
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.numerics.divergences.frontier import Frontier, divergence_frontier, reference_weights, trapezoid_area
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
-from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
+from mauve_core.stats.divergences import (
+    STAR_SMOOTHING,
+    Frontier,
+    divergence_frontier,
+    frontier_integral,
+    probabilities,
+    reference_weights,
+    trapezoid_area,
+)
 
 # Texts of a side below which a warning says so, and how many JMLR 2023, section 8, advises.
 FEWEST_TEXTS, ADVISED_TEXTS = 100, 1000

@@ -33,17 +33,13 @@ from scipy.special import stdtr
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.detectable import detectable
-from mauve_core.numerics.resampling.jackknife import jackknife_parts, t_interval
-from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.permutation import counts_by_side, sequential_p_value
-from mauve_core.numerics.resampling.units import draw_slots, too_few
-from mauve_core.scoring.estimates import Spread, basis_of, spreads_of
-from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
+from mauve_core.scoring.estimates import COUNT_BYTES, CountSamples, Spread, basis_of, spreads_of
 from mauve_core.scoring.result import SIGNIFICANT, Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.divergences import REFERENCE_WEIGHTS, score_counts
+from mauve_core.stats.multiple_tests import detectable, holm
+from mauve_core.stats.resampling import counts_by_side, jackknife_parts, sequential_p_value, t_interval
+from mauve_core.stats.units import draw_slots, too_few
 
 # Groups of units that the jackknife leaves out in turn.
 FOLDS = 50
@@ -92,7 +88,7 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
     progress : callable
         Called with (stage, done, total).
     device : str
-        Where exchanged texts are counted, as in :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
+        Where exchanged texts are counted, as in :func:`mauve_core.clusters.k_means.kmeans`.
 
     Returns
     -------
@@ -434,7 +430,7 @@ def joint_differences_of(
     if device == "cpu":
         histograms = counts_by_side(drawn, *arguments)
     else:
-        from mauve_core.numerics.device.resampling import counts_by_side_on
+        from mauve_core.clusters.devices import counts_by_side_on
 
         histograms = counts_by_side_on(device, drawn, *arguments)
     found = []

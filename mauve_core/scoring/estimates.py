@@ -1,35 +1,156 @@
 """Turn partitions into scores, with standard deviations over k-means seeds and bootstrap intervals over texts.
 
-The input is the labels that a comparison keeps, so another scaling constant or smoothing needs no new clustering and
-is fast enough for a slider, for two reasons. First, a frontier does not depend on the scaling constant (JMLR 2023,
-section 3.1): the frontiers of all resamples are kept, and only the area under exp(-c x), exp(-c y) is recomputed.
-Second, a bin's share of an error depends only on its two counts, unless the smoothing needs the other counts. Few
-pairs of counts are distinct, so shares are tabulated by pair and summed by a sparse product.
+The input is the labels that a comparison keeps, so another scaling constant or smoothing needs no new clustering and is
+fast enough for a slider, for two reasons. First, a frontier does not depend on the scaling constant (JMLR 2023, section
+3.1): the frontiers of all resamples are kept, and only the area under exp(-c x), exp(-c y) is recomputed. Second, a
+bin's share of an error depends only on its two counts, unless the smoothing needs the other counts. Few pairs of counts
+are distinct, so shares are tabulated by pair and summed by a sparse product. Histograms of resamples are computed in
+blocks.
+
+:func:`divergence` applies a function of two histograms from elsewhere in the same way.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, PartitionKind, ScoreConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.numerics.divergences.count_pairs import CountPairs, count_pairs
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
-from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms, mid_point, mixture_terms
-from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
-from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
-from mauve_core.numerics.resampling.bootstrap import centred_interval
-from mauve_core.numerics.resampling.units import draw_blocks, units_of
-from mauve_core.scoring.replicates import CountSamples, TwoSides, count_blocks
-from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, LikeForLike, Partition
-from mauve_core.scoring.splits import splits_of
-from mauve_core.scoring.spread import Estimate
-from mauve_core.scoring.streams import half_seeds, stream
+from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Estimate, LikeForLike, Partition
+from mauve_core.scoring.streams import half_seeds, splits_of, stream
+from mauve_core.stats.divergences import (
+    ADDED_COUNT,
+    REFERENCE_WEIGHTS,
+    STAR_SMOOTHING,
+    CountPairs,
+    Frontier,
+    added_count,
+    count_pairs,
+    divergence_frontier,
+    frontier_integral,
+    integral_terms,
+    mid_point,
+    mixture_terms,
+    probabilities,
+    trapezoid_area,
+)
+from mauve_core.stats.units import (
+    RATE_REPLICATES,
+    Draws,
+    Units,
+    centred_interval,
+    draw_blocks,
+    exchange_rate,
+    fits,
+    units_of,
+)
+
+# Memory of the resamples' histograms that are held at once.
+COUNT_BYTES = 2**27
+
+# Numbers taken for every pair of counts; where resamples have unequally many texts, hardly two bins share a pair.
+PAIR_NUMBERS = 52
+
+
+@dataclass(frozen=True)
+class CountSamples:
+    """Histograms of one candidate, for the texts and for the bootstrap resamples.
+
+    Attributes
+    ----------
+    p, q : (seeds, k) int64 arrays
+        Human and candidate counts under each k-means seed.
+    p_resampled, q_resampled : (B, seeds, k) int64 arrays
+        The same for each resample of the texts; all seeds share the resamples.
+    rate : float
+        The exchange rate of the resamples.
+    """
+
+    p: NDArray[np.int64]
+    q: NDArray[np.int64]
+    p_resampled: NDArray[np.int64]
+    q_resampled: NDArray[np.int64]
+    rate: float = 1.0
+
+
+@dataclass(frozen=True)
+class TwoSides:
+    """The partitions of the human side with one candidate, and how their texts are drawn.
+
+    Attributes
+    ----------
+    candidate : str
+    partitions : tuple of Partition
+        One per seed, all of the same texts.
+    units : Units
+        The human side is P.
+    seed : numpy.random.SeedSequence
+    device : str
+        Where resamples are counted, as in :func:`mauve_core.clusters.k_means.kmeans`.
+    """
+
+    candidate: str
+    partitions: tuple[Partition, ...]
+    units: Units
+    seed: np.random.SeedSequence
+    device: str = "cpu"
+
+    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Histograms of the texts under each seed, (seeds, k) for either side."""
+        p, q = (np.stack([part.counts(side) for part in self.partitions]) for side in (HUMAN, self.candidate))
+        return p, q
+
+    def resampled(self, draws: Draws, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Histograms of resamples at an exchange rate, (B, seeds, k) for either side."""
+        labels = [np.concatenate([part.labels[side] for side in (HUMAN, self.candidate)]) for part in self.partitions]
+        table, k = np.stack(labels), self.partitions[0].k
+        if self.device == "cpu":
+            return draws.counts(table, k, rate)
+        from mauve_core.clusters.devices import weighted_counts_on
+
+        p, q = (weighted_counts_on(self.device, table, k, weights) for weights in draws.weights(rate))
+        return p, q
+
+    def draws(self, replicates: int, most: int | None = None) -> Iterator[Draws]:
+        """Yield the resamples, at most ``most`` at once."""
+        return draw_blocks(self.units, replicates, np.random.default_rng(self.seed), most=most)
+
+    def exchange_rate(self, replicates: int) -> float:
+        """The exchange rate at which the mean frontier integral over seeds is that of the texts.
+
+        It is found without smoothing and serves every score, smoothing and scaling constant.
+        """
+        count = min(replicates, RATE_REPLICATES)
+        kept = list(self.draws(count)) if fits(self.units, count) else None
+
+        def mean_at(rate: float) -> float:
+            blocks = kept or self.draws(count)  # what does not fit is drawn again
+            return float(np.concatenate([_integrals(*self.resampled(draws, rate)) for draws in blocks]).mean())
+
+        return exchange_rate(float(_integrals(*self.counts()).mean()), mean_at)
+
+
+def _integrals(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    pairs = count_pairs(p_counts, q_counts)
+    return pairs.sums(integral_terms(*pairs.probabilities(0.0))[:, np.newaxis])
+
+
+def count_blocks(sides: TwoSides, score: ScoreConfig) -> Iterator[CountSamples]:
+    """Yield the counts of one candidate in blocks of resamples, so that memory does not grow with their number."""
+    p, q = sides.counts()
+    rate = sides.exchange_rate(score.bootstrap)
+    numbers = 2 if sides.units.even else PAIR_NUMBERS
+    most = max(1, COUNT_BYTES // (8 * numbers * p.size))
+    for draws in sides.draws(score.bootstrap, most):
+        yield CountSamples(p, q, *sides.resampled(draws, rate), rate)
+
 
 CURVES_AT_ONCE = 2**14
 
@@ -154,7 +275,7 @@ def score_basis(
     """Compute the score basis of every candidate; keep it between calls of :func:`rescored`.
 
     With pairwise partitions, the key ``human`` holds the basis of human vs. human, if there is any. The smoothing is as
-    in :func:`mauve_core.numerics.divergences.smoothing.probabilities`, the device as in :class:`TwoSides`.
+    in :func:`mauve_core.stats.divergences.probabilities`, the device as in :class:`TwoSides`.
 
     Raises
     ------
@@ -359,7 +480,7 @@ def _by_bins(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing
 def estimates_of(basis: ScoreBasis, scale: float, confidence: float, *, splits: bool = False) -> dict[str, Estimate]:
     """Return one candidate's scores: mean and standard deviation over seeds, and the bootstrap interval of the mean.
 
-    The interval is centered on the mean (see :func:`mauve_core.numerics.resampling.bootstrap.centred_interval`). If
+    The interval is centered on the mean (see :func:`mauve_core.stats.units.centred_interval`). If
     each seed has a split of its own (``splits``), its width is that of a single split: the splits share texts, so the
     width of their mean is unknown, but not larger.
     """
@@ -416,3 +537,123 @@ def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) 
         drawn = drawn.mean() + (drawn - drawn.mean()) * (1 + over_seeds / over_texts) ** 0.5
     low, high = centred_interval(mean, drawn, confidence, bounds=bounds)
     return Estimate(mean, sd, low, high, tuple(float(value) for value in values), generations)
+
+
+# A function of (k,) probabilities of the human side and of the model's, with a number as its value.
+Divergence = Callable[[NDArray[np.float64], NDArray[np.float64]], Any]
+
+
+def divergence(
+    comparison: Comparison,
+    function: Divergence,
+    *,
+    kind: PartitionKind = "pairwise",
+    smoothing: str = "none",
+    bounds: tuple[float, float] = (0.0, np.inf),
+) -> dict[str, Estimate]:
+    """Apply a divergence to the histograms of every candidate, with the spread that the scores have.
+
+    Parameters
+    ----------
+    function : callable
+        Called with two arrays of k probabilities each, of the human texts and of the candidate's, for every k-means
+        seed, and for every resample of the texts under it.
+    kind : {"pairwise", "joint"}
+    smoothing : str
+        As in :func:`mauve_core.stats.divergences.probabilities`; without, some probabilities are 0.
+    bounds : (float, float)
+        The smallest and the largest value that there can be; intervals end there.
+
+    Returns
+    -------
+    dict of str to Estimate
+        By candidate: mean and standard deviation over k-means seeds, and the bootstrap interval over texts, at the
+        comparison's confidence level.
+
+    Raises
+    ------
+    InputError
+        A value is no finite number within the bounds, or the smoothing is unknown. What the function itself raises
+        passes through.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mauve_core import compare
+    >>> rng = np.random.default_rng(0)
+    >>> texts = {name: [f"{name} {number}" for number in range(40)] for name in ("human", "greedy")}
+    >>> features = {"human": rng.normal(size=(40, 8)), "greedy": rng.normal(1, size=(40, 8))}
+    >>> result = compare(texts["human"], {"greedy": texts["greedy"]}, features=features, seeds=3, draw_map=False)
+    >>> distances = result.divergence(lambda p, q: np.abs(p - q).sum() / 2)
+    >>> distances["greedy"]
+    <Estimate 0... ± 0... (0... to ...), 3 seeds>
+    """
+    added_count(smoothing)  # raises InputError before anything is drawn
+    confidence = comparison.config.score.confidence
+    found = {}
+    for candidate in comparison.candidates:
+        sides = generation_sides(comparison, kind, candidate.name)
+        spreads = [_spread(each, comparison, function, smoothing, bounds) for each in sides]
+        found[candidate.name] = estimate_of(_side_by_side(spreads), confidence, bounds)
+    return found
+
+
+def _spread(
+    sides: TwoSides, comparison: Comparison, function: Divergence, smoothing: str, bounds: tuple[float, float]
+) -> Spread:
+    values: NDArray[np.float64] | None = None
+    resampled, rate = [], 1.0
+    for block in count_blocks(sides, comparison.config.score):
+        if values is None:
+            values = _applied(function, block.p, block.q, smoothing, bounds)
+        resampled.append(_applied(function, block.p_resampled, block.q_resampled, smoothing, bounds))
+        rate = block.rate
+    return Spread(np.empty(0) if values is None else values, np.concatenate(resampled), rate=rate)
+
+
+def _applied(
+    function: Divergence,
+    p_counts: NDArray[np.int64],
+    q_counts: NDArray[np.int64],
+    smoothing: str,
+    bounds: tuple[float, float],
+) -> NDArray[np.float64]:
+    """Apply the function along the last axis."""
+    p, q = probabilities(p_counts, smoothing), probabilities(q_counts, smoothing)
+    values = np.empty(p.shape[:-1])
+    for place in np.ndindex(values.shape):
+        values[place] = _number(function(p[place].copy(), q[place].copy()), bounds)
+    return values
+
+
+def _number(value: Any, bounds: tuple[float, float]) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            "The divergence returned no number", allowed="a finite number", received=type(value).__name__
+        ) from error
+    if not np.isfinite(number):
+        raise InputError(
+            "The divergence is not finite",
+            allowed="a finite number",
+            received=str(number),
+            todo="Smooth the histograms, such as smoothing='krichevsky-trofimov', so that no probability is 0",
+        )
+    if not bounds[0] <= number <= bounds[1]:
+        raise InputError(
+            "The divergence is out of its bounds",
+            allowed=f"{bounds[0]:g} to {bounds[1]:g}",
+            received=str(number),
+            todo="Give the bounds that it has: divergence(function, bounds=(low, high))",
+        )
+    return number
+
+
+def _side_by_side(spreads: Sequence[Spread]) -> Spread:
+    """Return the spreads of several generations as one."""
+    if len(spreads) == 1:
+        return spreads[0]
+    values = np.concatenate([each.values for each in spreads])
+    rate = float(np.mean([each.rate for each in spreads]))
+    return Spread(values, np.concatenate([each.resampled for each in spreads], axis=1), len(spreads), rate)

@@ -27,8 +27,6 @@ from scipy.special import stdtr, stdtrit
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.detectable import detectable
-from mauve_core.numerics.resampling.jackknife import jackknife_parts
 from mauve_core.scoring.differences import left_out_scores
 from mauve_core.scoring.gate_rule import (
     SMALLEST_EFFECTS,
@@ -39,6 +37,8 @@ from mauve_core.scoring.gate_rule import (
 )
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
+from mauve_core.stats.multiple_tests import detectable
+from mauve_core.stats.resampling import jackknife_parts
 
 _Numbers = NDArray[np.float64]
 

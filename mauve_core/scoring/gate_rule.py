@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import Count, Holds, NotNegative, Share, Within, check_fields
-from mauve_core.numerics.resampling.detectable import detectable
+from mauve_core.stats.multiple_tests import detectable
 
 Verdict = Literal["pass", "fail", "undecided"]
 

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.numerics.feature_space.reduction import Side, common_length_of, measure_side, reduce_sides
-from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.numerics.kmeans.clustering import default_k, kmeans
-from mauve_core.numerics.threads import one_by_one, parallel_map
-from mauve_core.scoring.own_clustering import OwnClustering, labels_by, sum_of_squares
+from mauve_core.clusters.features import Stacked
+from mauve_core.clusters.k_means import default_k, kmeans
+from mauve_core.clusters.reduction import Side, common_length_of, measure_side, reduce_sides
 from mauve_core.scoring.result import OTHER_HALF, Partition
-from mauve_core.scoring.splits import Split
-from mauve_core.scoring.streams import half_seeds, stream
+from mauve_core.scoring.settings import OwnClustering, labels_by, sum_of_squares
+from mauve_core.scoring.streams import Split, half_seeds, stream
+from mauve_core.stats.threads import one_by_one, parallel_map
 
 Features = NDArray[np.float32] | Stacked
 # Two candidates.
@@ -56,7 +55,7 @@ class Clusterings:
         By candidate, one per seed.
     halves : tuple of Partition
         Of one part of the human texts with another, one per seed, each with a split of its own (see
-        ``mauve_core.scoring.splits``); empty if there are none.
+        ``mauve_core.scoring.streams``); empty if there are none.
     why_no_halves : str
         Why there are none; empty if there are.
     like_for_like : mapping of str to tuple of Partition
@@ -88,9 +87,9 @@ def partition_all(
     features : mapping of str to (n, d) float32 array
         By source, the human side first.
     drawn : sequence of Split
-        From :func:`mauve_core.scoring.splits.splits_of`.
+        From :func:`mauve_core.scoring.streams.splits_of`.
     device : str
-        See :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
+        See :func:`mauve_core.clusters.k_means.kmeans`.
     progress : callable
         Called with (stage, done, total).
     texts : mapping of str to int, optional
@@ -98,7 +97,7 @@ def partition_all(
     generations : mapping of str to (n,) int32 array, optional
         As in ``Comparison.generations``.
     own : function or object, optional
-        Clusters in place of k-means (:mod:`mauve_core.scoring.own_clustering`).
+        Clusters in place of k-means (:mod:`mauve_core.scoring.settings`).
 
     Raises
     ------
@@ -203,7 +202,7 @@ def measured(features: Mapping[str, Features], score: ScoreConfig, device: str =
     length = common_length_of(features[human], score.unit_rows)
     measure = measure_side
     if device != "cpu":
-        from mauve_core.numerics.device.reduction import measure_side_on
+        from mauve_core.clusters.reduction import measure_side_on
 
         measure = partial(measure_side_on, device)
     sides = {human: measure(features[human], common_length=length)}
@@ -231,7 +230,7 @@ def partitions(
     advance : callable
         Called after each partition.
     device : str
-        See :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
+        See :func:`mauve_core.clusters.k_means.kmeans`.
 
     Raises
     ------
@@ -320,7 +319,7 @@ def _partitioned_on(
     texts: Mapping[str, int] | None,
 ) -> tuple[Partition, ...]:
     """Reduce and cluster one group of sides on a device, under all seeds together."""
-    from mauve_core.numerics.device.clustering import cluster_on
+    from mauve_core.clusters.k_means import cluster_on
 
     sizes = {source: len(side.table) for source, side in sides.items()}
     k = _clusters_for(sizes, score, texts)

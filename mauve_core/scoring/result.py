@@ -1,32 +1,223 @@
 """Result records of a comparison: frozen, plain, and detailed enough to get from a score back to the texts.
 
 P is always the human side, Q a candidate. Labels are cluster numbers from 0 to k - 1, one per text in corpus order, so
-a cluster's text ids can be looked up.
+a cluster's text ids can be looked up. A score has its spread: over k-means seeds, over generations, and over texts as a
+bootstrap interval. What a comparison says of itself in tables, frames and figures is done by modules above
+(:mod:`mauve_core.base.views`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.arguments import named
-from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_named_spreads, with_plain_spaces, with_spread
 from mauve_core.base.json_codec import Count, Holds, NotNegative, PValue, Within
+from mauve_core.base.views import view
 from mauve_core.base.words import Words
-from mauve_core.numerics.resampling.units import Units, connected, generation_units, too_few, units_of
-from mauve_core.scoring.comparison_views import ComparisonViews
-from mauve_core.scoring.spread import Estimate, Scores
+from mauve_core.stats.units import Units, connected, generation_units, too_few, units_of
 from mauve_core.texts.kinds import KINDS, TEXT, kind_of
 from mauve_core.texts.normalizing_steps import Change, steps_of
 from mauve_core.texts.pairing import MatchedBy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mauve_core.scoring.estimates import Divergence
+
+
+Values = Annotated[tuple[float, ...], Holds(bool, "one number or more")]
+Generations = Annotated[tuple[float, ...], Holds(lambda values: len(values) > 1, "two numbers or more")]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A score with its spread.
+
+    Attributes
+    ----------
+    mean : float
+        Mean over the k-means seeds.
+    sd : float or None
+        Standard deviation over the seeds (denominator seeds - 1); None with one seed.
+    low, high : float
+        Bootstrap interval over texts of the mean over seeds (see ``mauve_core.stats.units``).
+    values : tuple of float
+        The score under each seed; of several generations, their mean.
+    generations : tuple of float or None
+        The mean over the seeds for each generation of a candidate with several; None otherwise.
+    """
+
+    mean: float
+    sd: NotNegative | None
+    low: float
+    high: float
+    values: Values
+    generations: Generations | None = None
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __format__(self, spec: str) -> str:
+        """Format the mean; without a format, mean and spread: ``0.843 ± 0.012``.
+
+        With several generations, both spreads are named: ``0.843 ± 0.012 (seeds) ± 0.020 (5 generations)``.
+        """
+        if spec:
+            return format(self.mean, spec)
+        if self.generations is None:
+            return with_spread(self.mean, self.sd, SCORE_DECIMALS)
+        count = len(self.generations)
+        return with_named_spreads(self.mean, self.sd, self.generations_sd, count, SCORE_DECIMALS)
+
+    def __str__(self) -> str:
+        return f"{self}"
+
+    def __repr__(self) -> str:
+        shown = f"{self} ({interval(self.low, self.high, SCORE_DECIMALS)})"
+        seeds = len(self.values)
+        return with_plain_spaces(f"<Estimate {shown}, {seeds:,} seed{'' if seeds == 1 else 's'}>")
+
+    @property
+    def generations_sd(self) -> float | None:
+        """Standard deviation over the generations (denominator generations - 1); None without several."""
+        return None if self.generations is None else float(np.std(self.generations, ddof=1))
+
+
+# A candidate's scores by name. Those of a later version may be among them.
+Scores = Annotated[Mapping[str, Estimate], Holds(lambda scores: set(SCORES) <= set(scores), ", ".join(SCORES))]
+
+
+@dataclass(frozen=True)
+class SeedSpread:
+    """A score under every k-means seed, or under every seed and split.
+
+    Attributes
+    ----------
+    mean : float
+        Mean of the values.
+    sd : float or None
+        Standard deviation of the values (denominator: their number - 1); None with one value.
+    values : tuple of float
+        By seed; if texts are split, in the order that the class with this field documents.
+    """
+
+    mean: float
+    sd: NotNegative | None
+    values: Values
+
+    @classmethod
+    def of(cls, values: Sequence[float] | NDArray[np.float64]) -> Self:
+        """Return the spread of one or more values."""
+        array = np.asarray(values, dtype=np.float64)
+        sd = float(array.std(ddof=1)) if array.size > 1 else None
+        return cls(float(array.mean()), sd, tuple(array.tolist()))
+
+
+class ComparisonViews:
+    """Methods of :class:`mauve_core.scoring.result.Comparison` that hold no numbers of their own.
+
+    Packages above it carry out those that return frames and figures.
+    """
+
+    candidates: tuple[Candidate, ...]
+
+    def __getitem__(self, name: str) -> Candidate:
+        """Return the candidate of that name; an UnknownNameError, which is an InputError, lists the names."""
+        return named(name, {candidate.name: candidate for candidate in self.candidates}, "candidate")
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a candidate has that name, or is the one given."""
+        return any(name == each.name or name is each for each in self.candidates)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """Go through the candidates in the order in which they were given."""
+        return iter(self.candidates)
+
+    def __len__(self) -> int:
+        """Return the number of candidates."""
+        return len(self.candidates)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [candidate.name for candidate in self.candidates]
+
+    def scores(self) -> pd.DataFrame:
+        """Return every score of every candidate; see :func:`mauve_core.analysis.frames.scores`."""
+        frame: pd.DataFrame = view("scores")(self)
+        return frame
+
+    def pairs(self) -> pd.DataFrame:
+        """Return the tests of every two candidates; see :func:`mauve_core.analysis.frames.pairs`."""
+        frame: pd.DataFrame = view("comparison.pairs")(self)
+        return frame
+
+    def clusters(
+        self, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
+    ) -> pd.DataFrame:
+        """Return the clusters of a candidate; see :func:`mauve_core.analysis.frames.clusters`.
+
+        They have no names, which are words of the texts: a comparison holds labels, a run has the texts.
+
+        Parameters
+        ----------
+        candidate : str, optional
+            May be left out if there is only one.
+        """
+        frame: pd.DataFrame = view("comparison.clusters")(self, candidate, kind=kind, seed=seed)
+        return frame
+
+    def ledger(
+        self,
+        candidate: str | None = None,
+        *,
+        kind: PartitionKind = "pairwise",
+        seed: int | None = None,
+        most: int = 12,
+    ) -> pd.DataFrame:
+        """Return what makes up a candidate's gap; see :func:`mauve_core.analysis.frames.ledger`.
+
+        Parameters
+        ----------
+        candidate : str, optional
+            May be left out if there is only one.
+        most : int
+            Clusters of either direction with a row of their own.
+        """
+        frame: pd.DataFrame = view("comparison.ledger")(self, candidate, kind=kind, seed=seed, most=most)
+        return frame
+
+    def texts(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise an InputError: a comparison holds no texts, a stored run does."""
+        raise InputError(
+            "A comparison holds labels and scores, no texts",
+            todo="Store it with its corpora, run = RunStore().save(name, comparison, corpora), then use run.texts()",
+        )
+
+    def divergence(
+        self,
+        function: Divergence,
+        *,
+        kind: PartitionKind = "pairwise",
+        smoothing: str = "none",
+        bounds: tuple[float, float] = (0.0, float("inf")),
+    ) -> dict[str, Estimate]:
+        """Apply a divergence of your own; see :func:`mauve_core.scoring.estimates.divergence`."""
+        found: dict[str, Estimate] = view("divergence")(self, function, kind=kind, smoothing=smoothing, bounds=bounds)
+        return found
+
+    def figure(self, name: str, **settings: Any) -> Any:
+        """Draw a figure; arguments as in :func:`mauve_core.figures.by_name.figure`."""
+        return view("figure")(self, name, **settings)
 
 
 @dataclass(frozen=True)
@@ -52,7 +243,7 @@ class Partition:
     labels: Mapping[str, NDArray[np.int32]]
 
     def __repr__(self) -> str:
-        from mauve_core.scoring.summaries import summary_of_partition
+        from mauve_core.scoring.tables import summary_of_partition
 
         return summary_of_partition(self)
 
@@ -158,7 +349,7 @@ class Candidate:
     partitions: tuple[Partition, ...]
 
     def __repr__(self) -> str:
-        from mauve_core.scoring.summaries import summary_of_candidate
+        from mauve_core.scoring.tables import summary_of_candidate
 
         return summary_of_candidate(self)
 
@@ -466,6 +657,6 @@ class Comparison(ComparisonViews):
         printer.text(to_table(self))
 
     def __repr__(self) -> str:
-        from mauve_core.scoring.summaries import summary_of_comparison
+        from mauve_core.scoring.tables import summary_of_comparison
 
         return summary_of_comparison(self)

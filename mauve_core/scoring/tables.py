@@ -1,44 +1,63 @@
 """Present a comparison as a table and in sentences for people.
 
-No score is shown bare: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k and
-the encoder. Candidates that are not told apart from the first of their group share a rank, any two that are not told
-apart a letter.
+No score is shown bare: each has its mean and spread over k-means seeds and its bootstrap interval, with n, k and the
+encoder. A rank holds a candidate against the first of its group alone, so two of different ranks may not differ beyond
+chance either; letters show every pair (:func:`mauve_core.stats.multiple_tests.shared_letters`). Human vs.
+human stands below, and each candidate at that size, like for like.
+
+Two samples of one source fall into clusters unequally by chance, so a score of finite samples is never that of equal
+sources. For independent texts and p near q, the frontier integral is about sum (p - q)^2 / (6 m), m = (p + q) / 2,
+whose mean under P = Q is the :func:`floor`; the delete-a-group jackknife over units (Quenouille 1956) removes what
+falls as 1/n. Many clusters without a text of one side say that the sides differ, or that n is small for k: MAUVE of
+NeurIPS 2021 takes their estimated probability of 0 as it is, MAUVE* adds half a text to every cluster (JMLR 2023,
+section 7.3.2).
 """
 
 from __future__ import annotations
 
+import math
+import string
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
-from mauve_core.base.config import SCORES, PartitionKind
+from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind, names_server
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import (
     NONE,
     SCORE_DECIMALS,
+    UNBROKEN,
+    as_percent,
     interval,
     over_generations,
     printable,
+    short,
+    summary,
     with_plain_spaces,
     with_spread,
     written,
 )
+from mauve_core.base.json_codec import Count, NotNegative, Share
 from mauve_core.base.words import Words
-from mauve_core.encoders.catalogue import has_no_tokenizer, with_weights
-from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
-from mauve_core.scoring.reduced_integral import floor_sentence, reduced_integral
-from mauve_core.scoring.reference import (
-    HUMAN_VS_HUMAN,
-    REFERENCE_SCORE,
-    like_for_like_sentence,
-    like_for_like_title,
-    reference_sentences,
+from mauve_core.encoders.catalogue import has_no_tokenizer, names_word_vectors, with_weights
+from mauve_core.scoring.result import (
+    SIGNIFICANT,
+    Candidate,
+    Comparison,
+    Difference,
+    Estimate,
+    LikeForLike,
+    Partition,
+    SeedSpread,
+    Source,
+    lower_median,
 )
-from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Source, lower_median
-from mauve_core.scoring.spread import Estimate, SeedSpread
-from mauve_core.scoring.ties import letters_of, letters_sentence, shared_ranks, tie_rule
+from mauve_core.scoring.streams import stream
+from mauve_core.stats.multiple_tests import shared_letters
 from mauve_core.texts.normalizing_steps import titles_of_steps
 
 # Whether a larger score means closer to the human side.
@@ -382,3 +401,447 @@ def _settings(comparison: Comparison) -> list[str]:
     if comparison.normalization:
         lines.append(f"normalized on every side before encoding: {titles_of_steps(comparison.normalization)}")
     return lines
+
+
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase
+
+_Item = TypeVar("_Item")
+
+
+def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two intervals, each (low, high), share a point."""
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def shared_ranks(items: Sequence[_Item], tied: Callable[[_Item, _Item], bool]) -> list[tuple[int, bool]]:
+    """Return each item's rank and whether it is shared; the best item comes first.
+
+    The rule is that of :func:`mauve_core.scoring.tables.standings`.
+    """
+    leaders: list[int] = []
+    for index, item in enumerate(items):
+        leader = leaders[-1] if leaders else index
+        leaders.append(leader if tied(item, items[leader]) else index)
+    return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
+
+
+def letters_of(items: Sequence[_Item], tied: Callable[[_Item, _Item], bool]) -> list[str]:
+    """Return each item's letters, such as ``ab``: two share one exactly if they are tied; the best item comes first.
+
+    After z come A to Z, then a1 to Z1, a2 and so on.
+    """
+    apart = np.zeros((len(items), len(items)), dtype=np.bool_)
+    for row, column in combinations(range(len(items)), 2):
+        apart[row, column] = apart[column, row] = not tied(items[row], items[column])
+    return ["".join(map(_letter, np.flatnonzero(own).tolist())) for own in shared_letters(apart)]
+
+
+def tie_rule(comparison: Comparison, score: str, estimates: Mapping[str, Estimate]) -> Callable[[str, str], bool]:
+    """Return what says of two candidates that they are not told apart under a score.
+
+    The test does (``mauve_core.scoring.differences``); of candidates of two runs, the overlap of the intervals of the
+    ``estimates``.
+    """
+
+    def tied(one: str, other: str) -> bool:
+        found = comparison.difference(score, one, other)
+        if found is None:
+            own, others = estimates[one], estimates[other]
+            return overlap((own.low, own.high), (others.low, others.high))
+        return not found.told_apart
+
+    return tied
+
+
+def told_apart(comparison: Comparison, score: str, one: str, other: str) -> bool:
+    """Whether two candidates are told apart under a score in the partitions that are ranked."""
+    estimates = {name: comparison.candidate(name).scores[score] for name in (one, other)}
+    return not tie_rule(comparison, score, estimates)(one, other)
+
+
+def letters_sentence(comparison: Comparison) -> str:
+    """Explain the letters in a sentence; empty for one candidate."""
+    if len(comparison.candidates) < 2:
+        return ""
+    shared = "are not told apart" if comparison.is_tested else "have overlapping intervals"
+    return f"Candidates that share a letter {shared}."
+
+
+def disagreement_sentence(differences: Sequence[Difference]) -> str:
+    """Say that the test decides where only the interval excludes 0; empty if it nowhere does."""
+    found = sum((each.low > 0 or each.high < 0) and not each.told_apart for each in differences)
+    if not found:
+        return ""
+    pairs = "1 pair" if found == 1 else f"{found:,} pairs"
+    return (
+        f"Where an interval excludes 0 and the two are not told apart ({pairs}), Holm's correction for all pairs "
+        "decides: an interval is of its pair alone."
+    )
+
+
+def _letter(number: int) -> str:
+    again, place = divmod(number, len(_LETTERS))
+    return f"{_LETTERS[place]}{again or ''}"
+
+
+# Table label of the human texts compared with themselves.
+HUMAN_VS_HUMAN = "human vs. human"
+
+# The score that tables show like for like; JSON has all.
+REFERENCE_SCORE = "mauve"
+
+
+LIKE_FOR_LIKE_NOTE = (
+    "Compare the last column. All its scores are of as many texts per side (up to 5 % fewer of a candidate that lacks "
+    "answers), in equally many clusters, against the same human texts, and no text continues the prompt of a text of "
+    "the other side. Scores with all texts come from more texts in more clusters, and often from shared prompts. The "
+    "interval is that of one split."
+)
+
+
+SHARED_PROMPTS = "A likely reason: candidates share the human texts' prompts; two halves of the human texts do not."
+
+
+def human_vs_human_sentence(n: int, k: int | None = None) -> str:
+    """Explain human vs. human in a sentence: ``n`` texts per side, in ``k`` clusters if there are any."""
+    clusters = "" if k is None else f" in {k:,} clusters"
+    return (
+        f"{HUMAN_VS_HUMAN.capitalize()}: one random part of the human texts against another, {n:,} texts per side"
+        f"{clusters}: about what a candidate that writes like people would score at this size."
+    )
+
+
+def human_vs_human_label(comparison: Comparison) -> str:
+    """Label of human vs. human beside candidates, with its number of texts per side where theirs is another:
+    ``human vs. human (n = 256)``.
+    """
+    halves = comparison.halves
+    if halves is None or all(each.source.n_scored == halves.source.n for each in comparison.candidates):
+        return comparison.words.said(HUMAN_VS_HUMAN)
+    return comparison.words.said(f"{HUMAN_VS_HUMAN} (n{UNBROKEN}={UNBROKEN}{halves.source.n:,})")
+
+
+def like_for_like_title(n: int) -> str:
+    """Column title of MAUVE at the size of human vs. human: ``MAUVE at n = 256``."""
+    return f"MAUVE at n = {n:,}"
+
+
+def reference_sentences(comparison: Comparison) -> str:
+    """Explain human vs. human and say which candidates reach it; empty without human vs. human."""
+    halves = comparison.halves
+    if halves is None:
+        return ""
+    about = comparison.words.said(human_vs_human_sentence(halves.source.n, halves.partitions[0].k))
+    return f"{about} {_reaching(comparison, halves)}".strip()
+
+
+def like_for_like_sentence(comparison: Comparison) -> str:
+    """Explain the column of :func:`like_for_like_title` in a sentence; empty without these scores."""
+    halves = comparison.halves
+    if halves is None or not comparison.like_for_like:
+        return ""
+    splits = len(halves.partitions)
+    over = "one random split" if splits == 1 else f"{splits:,} random splits, one per k-means seed"
+    return (
+        f"{like_for_like_title(halves.source.n)}: like for like with human vs. human, the candidate's texts in the "
+        f"place of the second part; {over}, and the two sides share no prompt."
+    )
+
+
+def _reaching(comparison: Comparison, halves: Candidate) -> str:
+    """For each candidate whose MAUVE reaches that of human vs. human, say whether it also does like for like.
+
+    Where one does not, and continues prompts of the human texts, that is named as a likely reason: texts of one prompt
+    are alike, and the two parts of the human texts have no prompt in common.
+    """
+    human, sentences, prompts = halves.scores[REFERENCE_SCORE], [], False
+    reaches = comparison.words.said("With all its texts, {} reaches human vs. human ({} against {}); {}.")
+    for candidate in comparison.candidates:
+        own, alike = candidate.scores[REFERENCE_SCORE], comparison.at_size_of_halves(candidate.name)
+        if own.mean >= human.mean and alike is not None:
+            found = _short(own), _short(human), _like_for_like(alike, human)
+            sentences.append(reaches.format(candidate.name, *found))
+            misses = alike.scores[REFERENCE_SCORE].mean < human.mean
+            shares = comparison.prompts_by == "prompts" and comparison.shared_prompts(candidate.name) > 0
+            prompts = prompts or (misses and shares)
+    sentences += [comparison.words.said(SHARED_PROMPTS)] if prompts else []
+    return " ".join(sentences)
+
+
+def _like_for_like(alike: LikeForLike, human: Estimate) -> str:
+    own = alike.scores[REFERENCE_SCORE]
+    if own.mean >= human.mean:
+        return f"like for like it does, too ({_short(own)})"
+    overlap = ", though the intervals overlap" if own.high >= human.low else ""
+    return f"like for like it does not ({_short(own)}){overlap}"
+
+
+def _short(estimate: Estimate) -> str:
+    return written(estimate.mean, SCORE_DECIMALS)
+
+
+_POOLINGS = {"last": "the last token", "first": "the first token", "mean": "the mean over tokens"}
+
+
+def length_in_words(encoder: EncoderConfig, source: Source) -> str:
+    """Say how much of a text was read at most: ``256 tokens, the model's own limit``."""
+    if has_no_tokenizer(encoder.model):
+        return f"{encoder.max_tokens:,} words"
+    if source.max_tokens is None:
+        return f"{encoder.max_tokens:,} tokens or the model's own limit"
+    own = ", the model's own limit" if source.max_tokens < encoder.max_tokens else ""
+    return f"{source.max_tokens:,} tokens{own}"
+
+
+def pooling_in_words(encoder: EncoderConfig, source: Source) -> str:
+    """Say how the vectors of a text's tokens became one: ``the last token``, ``mean pooling, unit length``."""
+    if names_word_vectors(encoder.model):
+        return "the mean of the vectors of a text's words"
+    if names_server(encoder.model):
+        return "the server's own pooling"
+    used = source.pooling or encoder.pooling
+    return "the model's usual pooling" if used == "auto" else _POOLINGS.get(used, printable(used))
+
+
+class Reduced(NamedTuple):
+    """The estimate, and its interval: that of the plain integral, less the bias.
+
+    Negative where the sides are more alike than two samples of one source are on average.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def interval(self) -> str:
+        """Such as ``-0.013 to 0.018``."""
+        return interval(self.low, self.high, SCORE_DECIMALS)
+
+
+def reduced_integral(comparison: Comparison, name: str) -> Reduced | None:
+    """Estimate the frontier integral of the sources of the human side and a candidate, in the pairwise clusters.
+
+    Returns
+    -------
+    Reduced or None
+        In [-1, 1]; None where units support no interval, and on a leaderboard of two runs, whose texts are not at hand.
+
+    Raises
+    ------
+    InputError
+        The candidate is unknown.
+    """
+    from mauve_core.scoring.differences import FOLDS, deal_to_groups, generation_codes, left_out_scores
+    from mauve_core.stats.resampling import jackknife_estimate  # both import SciPy, which few callers need
+
+    candidate, score = comparison.candidate(name), comparison.config.score
+    if name not in candidate.partitions[0].labels or comparison.why_no_interval(HUMAN, name):
+        return None
+    folds = deal_to_groups(comparison.units(HUMAN, name), stream(score.seed, "differences"), most=FOLDS)
+    generations, _ = generation_codes(comparison, name)
+    left_out = left_out_scores(candidate.partitions, folds, generations, name, score.scale)
+    whole, *without = left_out["frontier_integral"].mean(axis=1).tolist()
+    sizes = np.bincount(np.concatenate([*folds.values()]), minlength=len(without))
+    plain = candidate.scores["frontier_integral"]
+    bias = whole - jackknife_estimate(whole, np.array(without), sizes)
+    return Reduced(plain.mean - bias, plain.low - bias, plain.high - bias)
+
+
+def floor(comparison: Comparison, candidate: Candidate) -> float:
+    """The mean frontier integral of two samples of one source at this n and k: (k - 1)(1/n + 1/m)/6.
+
+    For independent texts; of those that are alike within units it is larger.
+    """
+    n, m = comparison.human.n_scored, candidate.source.n_scored
+    return (candidate.partitions[0].k - 1) * (1 / n + 1 / m) / 6
+
+
+def floor_sentence(comparison: Comparison) -> str:
+    """Say what two samples of one source show, and what takes it off."""
+    floors = sorted({written(floor(comparison, each), SCORE_DECIMALS) for each in comparison.candidates})
+    least = floors[0] if len(floors) == 1 else f"{floors[0]} to {floors[-1]}"
+    return (
+        f"Two samples of one source have a frontier integral of about {least} at this n and k, not 0. Bias-reduced: "
+        "the frontier integral less this bias, by a jackknife; 0 for one source."
+    )
+
+
+EMPTY_CLUSTERS_TITLE = "Empty clusters"
+
+# Columns of :func:`empty_cluster_rows`.
+EMPTY_CLUSTERS_COLUMNS = ("Candidate", "k", "Without a human text", "Without a model text", "Both sides, of 2k")
+
+EMPTY_CLUSTERS_NOTE = (
+    "Clusters of the pairwise partition without a text of that side: mean ± standard deviation over the k-means seeds, "
+    "and the mean's share of k. The last column is their sum and its share of the 2k bins of both sides, as in JMLR "
+    "2023, table 8."
+)
+
+
+@dataclass(frozen=True)
+class EmptyClusters:
+    """The empty clusters of one candidate's pairwise partitions.
+
+    Attributes
+    ----------
+    candidate : str
+    k : int
+    human, model : SeedSpread
+        Number of clusters without a human text, and without a text of the candidate, 0 to k.
+    both : SeedSpread
+        The sum of the two, 0 to 2k: JMLR 2023, table 8, "across both P and Q".
+    """
+
+    candidate: str
+    k: int
+    human: SeedSpread
+    model: SeedSpread
+    both: SeedSpread
+
+
+def empty_clusters(comparison: Comparison) -> tuple[EmptyClusters, ...]:
+    """Count the empty clusters of every candidate, in the order given (JMLR 2023, table 8).
+
+    The table counts the bins without a sample, of P's histogram and of Q's, after vector quantization and before
+    smoothing; its percentages are of the 2k bins of both. Of several generations, which have a histogram each, the
+    number under a seed is the mean of theirs.
+    """
+    return tuple(_empty_clusters_of(comparison, candidate) for candidate in comparison.candidates)
+
+
+def _empty_clusters_of(comparison: Comparison, candidate: Candidate) -> EmptyClusters:
+    rows = comparison.generation_rows(candidate.name)
+    human = [np.count_nonzero(part.counts(HUMAN) == 0) for part in candidate.partitions]
+    model = [
+        np.mean([np.count_nonzero(part.with_texts(candidate.name, each).counts(candidate.name) == 0) for each in rows])
+        for part in candidate.partitions
+    ]
+    found = [np.array(each, dtype=np.float64) for each in (human, model)]
+    spreads = [SeedSpread.of(each) for each in (*found, found[0] + found[1])]
+    return EmptyClusters(candidate.name, candidate.partitions[0].k, *spreads)
+
+
+def empty_cluster_rows(comparison: Comparison) -> list[tuple[str, ...]]:
+    """Return the cells of a row per candidate, unescaped, the closest to the human texts first."""
+    found = {each.candidate: each for each in empty_clusters(comparison)}
+    return [
+        (
+            each.candidate,
+            f"{each.k:,}",
+            _empty_clusters_cell(each.human, each.k),
+            _empty_clusters_cell(each.model, each.k),
+            _empty_clusters_cell(each.both, 2 * each.k),
+        )
+        for each in (found[standing.candidate.name] for standing in standings(comparison))
+    ]
+
+
+def _empty_clusters_cell(number: SeedSpread, of: int) -> str:
+    """``6.4 ± 1.1 (12.5%)``."""
+    return f"{with_spread(number.mean, number.sd, 1)} ({as_percent(number.mean / of, 1)})"
+
+
+class EmptyNumberJson(TypedDict):
+    """A number of empty clusters.
+
+    Attributes
+    ----------
+    mean : float
+        Over the k-means seeds.
+    sd : float or None
+        Standard deviation over the seeds; None with one seed.
+    share : float
+        That of ``mean`` in k, or in 2k for both sides, 0 to 1.
+    """
+
+    mean: NotNegative
+    sd: NotNegative | None
+    share: Share
+
+
+class EmptyClustersJson(TypedDict):
+    """The empty clusters of one candidate's pairwise partitions.
+
+    Attributes
+    ----------
+    candidate : str
+        Its name.
+    k : int
+        Number of clusters.
+    human, model : EmptyNumberJson
+        Clusters without a human text, and without a text of the candidate.
+    both : EmptyNumberJson
+        The sum of the two, of 2k.
+    """
+
+    candidate: str
+    k: Count
+    human: EmptyNumberJson
+    model: EmptyNumberJson
+    both: EmptyNumberJson
+
+
+def empty_clusters_json(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return JSON values by candidate, each with the entries of :class:`EmptyClustersJson`."""
+    found = []
+    for each in empty_clusters(comparison):
+        bins = {"human": (each.human, each.k), "model": (each.model, each.k), "both": (each.both, 2 * each.k)}
+        numbers = {side: {"mean": n.mean, "sd": n.sd, "share": n.mean / of} for side, (n, of) in bins.items()}
+        found.append({"candidate": each.candidate, "k": each.k, **numbers})
+    return found
+
+
+# Over the square root of k: the largest share by which numbers of texts may differ.
+#
+# Where both sides are drawn from one distribution, twice n times a divergence is about chi-squared with k degrees of
+# freedom (G-test): its mean, which is the bias of a score, is k, and its standard deviation is sqrt(2 k). Each side has
+# half of the bias, in proportion to k / n. So if the number of texts on one side differs by a share of s, the bias
+# changes by k s / 2. Half of a 95% interval is 1.96 sqrt(2 k): the ratio of the two is s sqrt(k) / 5.5. With s at most
+# 0.5 / sqrt(k), a score moves by less than a tenth of half its interval. Where the sides differ, the bias is the same
+# and the interval wider. This allows 5% at 100 clusters (1,000 texts) and 0.7% at 5,000.
+SIZE_TOLERANCE = 0.5
+
+
+def alike(sizes: Iterable[int], k: int) -> bool:
+    """Return whether scores at these numbers of texts, at least 1 each, may be compared, in k clusters."""
+    found = list(sizes)
+    return not found or (max(found) - min(found)) * math.sqrt(k) <= SIZE_TOLERANCE * min(found)
+
+
+def summary_of_comparison(comparison: Comparison, title: str = "Comparison") -> str:
+    """Name the texts, the encoder and each candidate's MAUVE, the best first."""
+    encoder, count = comparison.config.encoder, len(comparison.candidates)
+    origin = comparison.config.features_from
+    given = "features given" if origin is None else f"features of {short(origin)}"
+    made = given if encoder is None else f"encoder {short(encoder.model)}"
+    words = f"{comparison.human.n:,} human texts, {count:,} candidate{'' if count == 1 else 's'}, {made}"
+    if comparison.warnings:
+        words += f", {len(comparison.warnings):,} in .warnings"
+    lines = [_summary_line(standing.candidate, "mauve") for standing in standings(comparison)]
+    return summary(f"<{title}: {words}>", lines, of="candidates")
+
+
+def summary_of_candidate(candidate: Candidate) -> str:
+    """Name the candidate, its texts and its scores."""
+    lines = [_summary_score(score, candidate.scores[score]) for score in SCORES if score in candidate.scores]
+    return summary(f"<Candidate {short(candidate.name)}: {_summary_size(candidate)}, pairwise partitions>", lines)
+
+
+def summary_of_partition(partition: Partition) -> str:
+    """Name the kind, seed and sizes of a partition."""
+    sides = [f"{short(name)}: {labels.size:,} texts" for name, labels in partition.labels.items()]
+    return summary(f"<Partition: {partition.kind}, seed {partition.seed}, {partition.k:,} clusters>", sides, of="sides")
+
+
+def _summary_line(candidate: Candidate, score: str) -> str:
+    shown = [_summary_score(score, candidate.scores[score])] if score in candidate.scores else []
+    return ", ".join([short(candidate.name), *shown, _summary_size(candidate)])
+
+
+def _summary_score(score: str, estimate: Estimate) -> str:
+    return f"{TITLES[score]} {estimate} ({interval(estimate.low, estimate.high, SCORE_DECIMALS)})"
+
+
+def _summary_size(candidate: Candidate) -> str:
+    return f"n = {texts_scored(candidate.source)}" + "".join(f", k = {part.k:,}" for part in candidate.partitions[:1])

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.numerics.kmeans.clustering import too_few
+from mauve_core.clusters.k_means import too_few
 from mauve_core.shards.encoding import info_path, shard_info, table_of
 from mauve_core.shards.failures import MOST_NAMED, ShardError, about_one_shard, error_of, remade
 from mauve_core.shards.places import LOOK_BYTES, is_url, opened_shard, require_unchanged, suffix_of

@@ -1,6 +1,6 @@
 """The passes of k-means: coordinates and a sample of each shard, starts on the sample, exact iterations over shards.
 
-The start is k-means++ with Lloyd's iterations on the sample, which :mod:`mauve_core.numerics.kmeans.clustering` does as
+The start is k-means++ with Lloyd's iterations on the sample, which :mod:`mauve_core.clusters.k_means` does as
 for features in memory. The iterations over all rows follow Lloyd's own rule: every row to its nearest center, every
 center to the mean of its rows. Counts and sums of shards are added in the order of the shards.
 """
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from mauve_core.base.archives import load_array
 from mauve_core.base.config import HUMAN
-from mauve_core.numerics.feature_space.reduction import Projection
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.kmeans.lloyd import sums_by_label
-from mauve_core.numerics.kmeans.nearest import Rows
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.lloyd import Rows, sums_by_label
+from mauve_core.clusters.reduction import Projection
 from mauve_core.scoring.partitioning import clustering_seeds
 from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows, filled
 from mauve_core.shards.plan import GROUPS, Work

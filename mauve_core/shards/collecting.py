@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.scoring.result import lower_median
 from mauve_core.shards.cluster_texts import (
     MOST_CLUSTERS,
@@ -40,6 +39,7 @@ from mauve_core.shards.wording import (
     proposed_path,
     total_path,
 )
+from mauve_core.stats.divergences import integral_terms
 
 _LAST_WORD = re.compile(r"[\w'’]+\Z")
 

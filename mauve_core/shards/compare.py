@@ -19,10 +19,9 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import remove_abandoned
 from mauve_core.base.progress import Progress, silent
-from mauve_core.numerics.kmeans.clustering import default_k
+from mauve_core.clusters.k_means import default_k
 from mauve_core.scoring.estimates import estimates_of, if_known
-from mauve_core.scoring.grouped import basis_of_groups, few_groups
-from mauve_core.scoring.grouped_differences import differences_of_groups
+from mauve_core.scoring.grouped import basis_of_groups, differences_of_groups, few_groups
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.clusters.features import Stacked
+from mauve_core.clusters.reduction import Moments, added
 from mauve_core.encoders import Encoder, Features
 from mauve_core.encoders.catalogue import has_no_tokenizer, identify
 from mauve_core.encoders.tokenizing import NoFeaturesError, RefusedTextsError
-from mauve_core.numerics.feature_space.moments import Moments, added
-from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.shards.failures import ShardError, about_one_shard
 from mauve_core.shards.places import is_url, opened_shard, require_unchanged
 from mauve_core.shards.plan import Plan, Work

@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, Protocol, cast
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural
 from mauve_core.encoders.devices import gpus_for, visible_variable
-from mauve_core.numerics.threads import usable_cores
 from mauve_core.shards.failures import Failures
 from mauve_core.shards.tasks import Task, remaining
+from mauve_core.stats.threads import usable_cores
 
 LOCAL, RAY = "local", "ray"
 

@@ -18,8 +18,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import file_size, with_plain_spaces
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.numerics.feature_space.moments import Moments, added, projection_from
-from mauve_core.numerics.kmeans.clustering import default_k
+from mauve_core.clusters.k_means import default_k
+from mauve_core.clusters.reduction import Moments, added, projection_from
 from mauve_core.shards.clustering import JOINT
 from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mauve_core.numerics.feature_space.moments import added, projection_from
+from mauve_core.clusters.reduction import added, projection_from
 from mauve_core.shards import clustering
 from mauve_core.shards.encoding import moments_of, shard_info
 from mauve_core.shards.passes import Passes

@@ -9,13 +9,13 @@ from contextlib import suppress
 from mauve_core.base.errors import StorageError
 from mauve_core.base.formatting import significant
 from mauve_core.base.progress import Paced, Progress
-from mauve_core.numerics.threads import single_threaded_blas
 from mauve_core.shards.checking import SameFields
 from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import Pass
 from mauve_core.shards.tasks import Task, peak_memory, remaining
+from mauve_core.stats.threads import single_threaded_blas
 
 # Seconds within which a file that another machine wrote must be seen here: NFS remembers that there was none.
 SEEN_S = 90.0

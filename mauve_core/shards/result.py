@@ -11,8 +11,7 @@ from typing import Annotated
 from mauve_core.base.config import EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import Count, NotNegative, Within, dataclass_to_json
-from mauve_core.scoring.result import Difference
-from mauve_core.scoring.spread import Scores
+from mauve_core.scoring.result import Difference, Scores
 
 # What the fields of a row hold.
 PARTS = ("text", "prompt", "id")
@@ -123,7 +122,7 @@ class ShardedComparison:
     engine : str
     passes : tuple of Pass
     differences : tuple of Difference
-        Of every two candidates of like size (``mauve_core.scoring.grouped_differences``).
+        Of every two candidates of like size (``mauve_core.scoring.grouped``).
     texts_missing : str or None
         Why texts of clusters could not be read, which come last.
     """

@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from mauve_core.numerics.threads import single_threaded_blas
 from mauve_core.shards import cluster_texts, clustering, encoding, timing, wording
 from mauve_core.shards.plan import Work, record_of
+from mauve_core.stats.threads import single_threaded_blas
 
 
 @dataclass(frozen=True)

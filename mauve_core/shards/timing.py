@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.numerics.feature_space.moments import Moments, added
-from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS
-from mauve_core.numerics.kmeans.lloyd import sums_by_label
-from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, Rows
+from mauve_core.clusters.k_means import MOST_CLUSTERS
+from mauve_core.clusters.lloyd import ROWS_AT_ONCE, Rows, sums_by_label
+from mauve_core.clusters.reduction import Moments, added
 from mauve_core.shards.encoding import encoder_of, features_of
 from mauve_core.shards.failures import about_one_shard
 from mauve_core.shards.plan import SAMPLES, Work

@@ -7,7 +7,7 @@ from pathlib import Path
 from mauve_core.base.archives import load_array
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import open_regular, read_stored
-from mauve_core.numerics.feature_space.stacked import require_usable
+from mauve_core.clusters.features import require_usable
 from mauve_core.store.folder import COMPARISON, Run, parse_json, read_record, read_run
 from mauve_core.texts import limits
 from mauve_core.texts.media import archive_beside

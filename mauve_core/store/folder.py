@@ -42,7 +42,7 @@ from mauve_core.base.json_codec import Count, Holds, from_json, require_few_valu
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.summaries import summary_of_comparison
+from mauve_core.scoring.tables import summary_of_comparison
 from mauve_core.store.about import ABOUT, About, read_about
 from mauve_core.store.run_views import RunViews
 from mauve_core.texts import Corpus, limits

@@ -12,8 +12,8 @@ from mauve_core.scoring.result import Comparison
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mauve_core.scoring.own_divergence import Divergence
-    from mauve_core.scoring.spread import Estimate
+    from mauve_core.scoring.estimates import Divergence
+    from mauve_core.scoring.result import Estimate
 
 
 class RunViews:
@@ -106,7 +106,7 @@ class RunViews:
         smoothing: str = "none",
         bounds: tuple[float, float] = (0.0, float("inf")),
     ) -> dict[str, Estimate]:
-        """Apply a divergence of your own; see :func:`mauve_core.scoring.own_divergence.divergence`."""
+        """Apply a divergence of your own; see :func:`mauve_core.scoring.estimates.divergence`."""
         return self.comparison.divergence(function, kind=kind, smoothing=smoothing, bounds=bounds)
 
     def figure(self, name: str, **settings: Any) -> Any:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import home, make_folder, remove, storage_errors, write_atomically
-from mauve_core.scoring.own_clustering import CLUSTERED_BY
 from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.settings import CLUSTERED_BY
 from mauve_core.store import trash
 from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, merged, write_about
 from mauve_core.store.fingerprints import folder_fingerprints, shown_fingerprints

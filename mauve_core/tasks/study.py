@@ -26,8 +26,8 @@ from mauve_core.base.files import home
 from mauve_core.base.json_codec import NotBlank, Within
 from mauve_core.base.progress import Progress, Told, silent
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
+from mauve_core.decoding.engines import DECODERS_OF_SERVERS, ServerOptions, notes_on_file, require_expressible
 from mauve_core.decoding.files import written_once
-from mauve_core.decoding.served import DECODERS_OF_SERVERS, ServerOptions, notes_on_file, require_expressible
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import LoadedModel, load_model, load_tokenizer
 from mauve_core.store import Run, run_id

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import verb
-from mauve_core.numerics.resampling.units import connected, too_few
+from mauve_core.stats.units import connected, too_few
 from mauve_core.texts.corpus import Corpus
 from mauve_core.texts.generations import ids_of_prompts
 
@@ -151,7 +151,7 @@ def _named(sides: Mapping[str, Keys], codes: Mapping[str, NDArray[np.integer]]) 
 
 
 def unit_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
-    """Name the unit of each text (:mod:`mauve_core.numerics.resampling.units`): equal names, one unit.
+    """Name the unit of each text (:mod:`mauve_core.stats.units`): equal names, one unit.
 
     The texts of a side that repeats itself so much that its units support no interval against the first side join no
     others' units. A unit has the id of its first text, with primes if that is the name of another.
@@ -202,7 +202,7 @@ def content_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]
 
 
 def units_among(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int64]]:
-    """Number the units of some corpora (:mod:`mauve_core.numerics.resampling.units`)."""
+    """Number the units of some corpora (:mod:`mauve_core.stats.units`)."""
     return _connected(group_codes(corpora), content_codes(corpora))
 
 

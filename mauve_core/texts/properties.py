@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.arguments import text_list
 from mauve_core.base.formatting import as_percent, written
-from mauve_core.numerics.strings.ngrams import ngrams
-from mauve_core.numerics.strings.repetition import ends_in_copies
+from mauve_core.estimators.token_sequences import ends_in_copies, ngrams
 
 # Decimals of two means that are written together.
 MOST_DECIMALS = 2

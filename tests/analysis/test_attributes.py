@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 from mauve_core.analysis.attributes import CATEGORICAL, SURFACE, Attribute, attributes, category_columns
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.clusters.k_means import kmeans
 from mauve_core.scoring.result import Partition
 from mauve_core.texts import Corpus, corpus_from_texts
 from tests.synthetic import TOPICS, make_comparison_inputs

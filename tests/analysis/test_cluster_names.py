@@ -17,7 +17,7 @@ from mauve_core.analysis.cluster_names import MOST_WORDS, NO_TEXTS, NO_WORDS, cl
 from mauve_core.analysis.why import SEPARATES
 from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.effects import effect
+from mauve_core.stats.two_groups import effect
 from mauve_core.texts.properties import PROPERTIES, text_properties
 
 pytestmark = pytest.mark.integration

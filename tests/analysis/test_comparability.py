@@ -10,8 +10,8 @@ import pytest
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import standings
 from mauve_core.texts.normalizing_steps import Change
 from tests.handmade import estimate, make_comparison

@@ -18,9 +18,9 @@ from mauve_core.analysis.cost_intervals import (
 )
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.units import each_alone
-from mauve_core.scoring.replicates import TwoSides
+from mauve_core.scoring.estimates import TwoSides
 from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.stats.units import each_alone
 from tests.numerics.test_simultaneous import plain_intervals
 from tests.scoring.test_intervals import PROMPTS, made, twin_of
 

@@ -12,10 +12,10 @@ from scipy.optimize import brentq
 
 from mauve_core.analysis.gap_test import DRAWS, LEVEL, GapTest, gap_test, gap_test_of, mean_integral
 from mauve_core.base.config import HUMAN
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.resampling.permutation import child_generator, draw_sides
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.divergences import frontier_integral
+from mauve_core.stats.resampling import child_generator, draw_sides
 from tests.handmade import make_comparison
 from tests.scoring.test_intervals import integral, made
 

@@ -9,10 +9,10 @@ from scipy.stats import t
 from mauve_core.analysis.gate import QUOTED, GateResult, findings_of, run_gate
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.scoring.gate import BASELINE, CANDIDATE
 from mauve_core.scoring.gate_rule import GateRule
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import frontier_integral
 from mauve_core.texts import Corpus, corpus_from_texts
 from tests.synthetic import make_comparison_inputs
 

@@ -12,7 +12,7 @@ from mauve_core.analysis import phrases
 from mauve_core.analysis.phrases import PRIOR, distinctive_phrases
 from mauve_core.analysis.words import WordCounts, count_words
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.log_odds import log_odds
+from mauve_core.stats.two_groups import log_odds
 from mauve_core.texts.properties import stop_words
 
 FIRST = ["the red house burns", "a red house", "red houses", "the red house stands"] * 5

@@ -11,13 +11,10 @@ from mauve_core.analysis import what_if as module
 from mauve_core.analysis.what_if import prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.bootstrap import centred_interval
-from mauve_core.numerics.resampling.units import Draws
-from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
-from mauve_core.scoring.replicates import count_blocks
-from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.estimates import count_blocks, resamples, rescored, score_basis, two_sides
+from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.units import Draws, centred_interval
 from tests import handmade
 
 pytestmark = pytest.mark.integration

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from mauve_core.analysis.why import SEPARATES, WhySource, why_card, why_source
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.effects import effect
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.two_groups import effect
 from mauve_core.texts import Corpus, corpus_from_texts
 from mauve_core.texts.properties import PROPERTIES
 

@@ -28,7 +28,7 @@ from mauve_app.url.parameters import (
 )
 from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.figures.map import COLOURINGS
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.store import Run, RunStore
 from tests.app.pages import url_of
 

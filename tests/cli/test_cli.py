@@ -26,8 +26,8 @@ from mauve_core.base.progress import Progress
 from mauve_core.cli import serving
 from mauve_core.cli.comparing import task_of
 from mauve_core.cli.text_files import for_source, named
-from mauve_core.scoring.comparison_json import to_json
-from mauve_core.scoring.empty_clusters import empty_clusters_json
+from mauve_core.scoring.serialization import to_json
+from mauve_core.scoring.tables import empty_clusters_json
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile

@@ -13,8 +13,7 @@ import pytest
 from scipy.stats import chisquare
 
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
-from mauve_core.decoding.contrastive import cache_argument
-from mauve_core.decoding.decoders import DECODERS, Decoder, Writing, stream_key
+from mauve_core.decoding.decoders import DECODERS, Decoder, Writing, cache_argument, stream_key
 from mauve_core.encoders.models import load_model
 from tests.tiny_models import make_gpt2, make_llama
 

@@ -14,8 +14,7 @@ from scipy.stats import chisquare
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, generate_files, parse_decoder
-from mauve_core.decoding.decoders import DECODERS, Writing, stream_key
-from mauve_core.decoding.processors import FiniteLogits, SeededDraw
+from mauve_core.decoding.decoders import DECODERS, FiniteLogits, SeededDraw, Writing, stream_key
 from mauve_core.encoders.models import load_model
 from tests.tiny_models import SENTENCES, make_gpt2, make_roberta
 

@@ -13,17 +13,16 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
 from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, generate, generate_files, parse_decoder
-from mauve_core.decoding.contrastive import cache_argument
-from mauve_core.decoding.fixed_shapes import (
+from mauve_core.decoding.decoders import DRAW_BITS, SeededDraw, cache_argument, token_at
+from mauve_core.decoding.generate import (
     BYTES_PER_LOGIT,
     LOOK_EVERY,
     WIDTH_STEP,
     FixedShapes,
     bytes_of_row,
+    fixed_shapes_of,
     has_fixed_step,
 )
-from mauve_core.decoding.generate import fixed_shapes_of
-from mauve_core.decoding.processors import DRAW_BITS, SeededDraw, token_at
 from mauve_core.encoders.models import load_model
 from tests.decoding.graph_stand_in import Graph, stand_in
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.decoding.decoders import DECODERS
-from mauve_core.decoding.vllm_engine import DECODERS_OF_VLLM, ENVIRONMENT, NEUTRAL, sampling_of
+from mauve_core.decoding.engines import DECODERS_OF_VLLM, ENVIRONMENT, NEUTRAL, sampling_of
 from mauve_core.encoders.models import load_model
 from tests.decoding.vllm_stand_in import PARAMETERS, State
 from tests.tiny_models import POSITIONS, make_gpt2, make_llama, make_roberta

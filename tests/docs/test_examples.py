@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mauve_core
-from mauve_core.scoring.own_divergence import divergence
+from mauve_core.scoring.estimates import divergence
 
 pytestmark = pytest.mark.integration
 

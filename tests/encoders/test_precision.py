@@ -14,14 +14,14 @@ import torch
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, Precision, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.clusters import devices
+from mauve_core.clusters.devices import matrix_products
 from mauve_core.encoders import Encoder, encode, feature_key
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.devices import ERRORS, MAUVE_CHANGES, choose_precision, cost_of
 from mauve_core.encoders.encoder import key_of
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.models import load_model
-from mauve_core.numerics.device import products
-from mauve_core.numerics.device.products import matrix_products
 from mauve_core.scoring.compare import compare
 from tests.encoders.cuda_stand_in import stand_in
 from tests.synthetic import make_comparison_inputs
@@ -66,7 +66,7 @@ def setting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     words = {True: "tf32", False: "ieee"}
 
     def differing() -> str:
-        return " ".join(dict.fromkeys(words.get(each, each) for each in products._settings()))
+        return " ".join(dict.fromkeys(words.get(each, each) for each in devices._settings()))
 
     return differing
 
@@ -175,8 +175,8 @@ def test_products_hold_in_every_pass_and_nowhere_else(
     packed: bool,
 ) -> None:
     stand_in(monkeypatch)
-    defaults = products._settings()
-    products._set(products._wanted("tf32" if inside == "ieee" else "ieee"))  # what a caller chose for the process
+    defaults = devices._settings()
+    devices._set(devices._wanted("tf32" if inside == "ieee" else "ieee"))  # what a caller chose for the process
     before, forward, seen = setting(), Encoder._forward, []
 
     def spy(self: Encoder, *args: Any) -> Any:
@@ -188,7 +188,7 @@ def test_products_hold_in_every_pass_and_nowhere_else(
     assert {found for _, found in seen} == {inside}
     assert threading.get_ident() not in {thread for thread, _ in seen}, "two devices, so both have a worker"
     assert setting() == before
-    products._set(defaults)
+    devices._set(defaults)
 
 
 def test_products_are_restored_after_an_error(

@@ -18,10 +18,10 @@ from mauve_core.experiments.robustness.detection import (
     permutations_for,
     split_test,
 )
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.resampling.detectable import detectable_drop
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import mauve
+from mauve_core.stats.multiple_tests import detectable_drop
 from tests.probe_tables import line_of
 
 pytestmark = pytest.mark.integration

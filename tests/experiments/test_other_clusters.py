@@ -12,6 +12,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.clusters.k_means import kmeans
 from mauve_core.experiments.attributes_over_k import (
     SPLITS,
     OtherTexts,
@@ -20,9 +21,8 @@ from mauve_core.experiments.attributes_over_k import (
     texts_of_run,
     usual_ks,
 )
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.statistics.attributes import draw_halves
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.attributes import draw_halves
 from mauve_core.store import Run
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.normalizing import normalize

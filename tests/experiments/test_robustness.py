@@ -18,9 +18,9 @@ from mauve_core.encoders.features import Features, FeatureStore
 from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable, probe_run
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
-from mauve_core.numerics.divergences.summaries import FIVE
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
+from mauve_core.stats.f_divergences import FIVE
 from mauve_core.store import Run, RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 from mauve_core.texts.kinds import kind_of
@@ -130,9 +130,9 @@ def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
     rows = np.arange(N)
     score = run.comparison.config.score
     for split in split_rows(run.corpora, HUMAN, rows, 0, 2, 2):
-        from mauve_core.numerics.divergences.frontier import mauve
-        from mauve_core.numerics.feature_space.reduction import reduce_features
-        from mauve_core.numerics.kmeans.clustering import kmeans
+        from mauve_core.clusters.k_means import kmeans
+        from mauve_core.clusters.reduction import reduce_features
+        from mauve_core.stats.divergences import mauve
 
         both = np.concatenate([features[split.reference], features[split.comparison]])
         reduced = reduce_features(both, explained_variance=score.explained_variance).array

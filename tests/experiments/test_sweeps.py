@@ -13,12 +13,12 @@ import pytest
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.clusters.k_means import tenth_of_texts
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.sweeps import SweepPoint, sweep_run
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request, halved
-from mauve_core.numerics.kmeans.clustering import tenth_of_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run, RunStore

@@ -23,9 +23,8 @@ from mauve_core.analysis.cluster_table import (
 )
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import SMOOTHINGS, frontier_integral, kl_divergence, probabilities
 
 ROUNDING = 1e-12
 

@@ -31,8 +31,7 @@ from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, base_layout, candidate_colour
 from mauve_core.figures.why import effects_figure
 from mauve_core.judgments import Player, Ranking
-from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Comparison, Estimate
 from tests.colours import blue, colours, owner, traces_of, wrong
 from tests.handmade import make_comparison, spread
 from tests.probe_tables import flow_of, line_of

@@ -23,10 +23,9 @@ from mauve_core.figures.map_points import map_points, points_frame
 from mauve_core.figures.notebook import notebook_html
 from mauve_core.figures.still import frontier_svg
 from mauve_core.figures.theme import candidate_style
-from mauve_core.numerics.divergences.frontier import divergence_frontier
-from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Comparison, Difference
 from mauve_core.scoring.tables import standings
+from mauve_core.stats.divergences import divergence_frontier, probabilities
 from tests.handmade import K, N, make_comparison
 
 NASTY = '<img src=x onerror="alert(1)">'

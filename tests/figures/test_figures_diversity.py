@@ -10,8 +10,7 @@ import pytest
 from mauve_core.experiments.diversity import Contrast, Diversity, RunDiversity
 from mauve_core.figures.diversity import diversity_figure, diversity_frame
 from mauve_core.figures.theme import candidate_styles
-from mauve_core.numerics.statistics.block_means import Mean
-from mauve_core.numerics.statistics.mode_count import ModeCount
+from mauve_core.stats.diversity import Mean, ModeCount
 
 ALL = ["once", "<b>", "other"]
 

@@ -24,10 +24,9 @@ from mauve_core.figures.frontier import (
 )
 from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, shown_table
 from mauve_core.figures.theme import CATEGORICAL, GLYPHS, HUMAN_COLOUR, MODEL_COLOUR, MOST_SHADES, candidate_styles
-from mauve_core.numerics.divergences.frontier import divergence_frontier
-from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
+from mauve_core.stats.divergences import divergence_frontier, probabilities
 from tests.handmade import estimate, make_comparison, untested
 
 # Figures carry float32, which keeps seven digits of numbers up to 1.

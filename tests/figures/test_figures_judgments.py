@@ -14,7 +14,7 @@ from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures import judgments as figures
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
 from mauve_core.judgments import Correlation, Indicator, Player, Ranking, Rating, correlations, rank
-from mauve_core.numerics.statistics.rank_correlation import WorstCase
+from mauve_core.stats.rank_correlation import WorstCase
 
 QUESTION = "interesting"
 CANDIDATES = ["first", "second"]

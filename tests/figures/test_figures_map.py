@@ -9,11 +9,11 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
+from mauve_core.clusters.projection import region_probabilities
 from mauve_core.figures.map import COLOURINGS, map_figure
 from mauve_core.figures.map_data import Points, colour_of, stratified_sample
 from mauve_core.figures.map_layers import REGIONS
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
-from mauve_core.numerics.statistics.density import region_probabilities
 
 SIZES = (40, 30, 20)
 N = sum(SIZES)

@@ -24,10 +24,8 @@ from mauve_core.figures.method_tests import LEVEL, about_tests, p_values_of
 from mauve_core.figures.methods import bump_figure, scores_frame
 from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_figure, texts_frame
 from mauve_core.figures.theme import NEUTRAL_COLOUR, SIGNED_SCALE, Style
-from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
-from mauve_core.numerics.resampling.sampling_texts import recommend_texts
-from mauve_core.scoring.tables import rank_label
-from mauve_core.scoring.ties import overlap, shared_ranks
+from mauve_core.scoring.tables import overlap, rank_label, shared_ranks
+from mauve_core.stats.sampling_error import merged, recommend_clusters, recommend_texts
 
 NASTY = "grün & <b>"
 # The run's candidates: the place here decides the style.

@@ -37,7 +37,7 @@ from mauve_core.figures.probes import (
     spread_label,
     titled,
 )
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import SeedSpread
 from tests.probe_tables import FAR, flow_of, line_of
 
 NASTY = "replace:/<b>/&/"

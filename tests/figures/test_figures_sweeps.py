@@ -12,8 +12,7 @@ from mauve_core.base.config import SCORES, ScoreConfig
 from mauve_core.experiments.sweeps import Sweep, SweepPoint
 from mauve_core.figures.sweeps import own_values, sweep_figure, sweep_frame
 from mauve_core.figures.theme import candidate_style
-from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import Comparison, SeedSpread
 from tests.handmade import make_comparison, spread
 
 NASTY = "grün & <b>"

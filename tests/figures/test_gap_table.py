@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels, step_rows
 from mauve_core.base.config import HUMAN
-from mauve_core.numerics.divergences.greedy import Step, greedy
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import frontier_integral, probabilities, score_counts
+from mauve_core.stats.what_if import Step, greedy
 
 # Sums of at most 60 terms below 1, in another order.
 ROUNDING = 1e-12

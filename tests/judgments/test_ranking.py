@@ -9,8 +9,8 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.judgments import Indicator, Player, Ranking, Rating, correlations, held, pair_plan, rank
-from mauve_core.numerics.statistics import score_intervals
-from mauve_core.numerics.statistics.bradley_terry import win_probability
+from mauve_core.stats import bradley_terry
+from mauve_core.stats.bradley_terry import win_probability
 from tests.judgments.made_up import STRENGTHS, make_corpora, make_rating, simulated
 
 SOURCES = list(STRENGTHS)
@@ -78,17 +78,17 @@ class TestRank:
         ]
 
     def test_more_sources_than_can_be_ranked_are_refused_at_once(self):
-        names = [f"s{i}" for i in range(score_intervals.MOST_PLAYERS + 1)]
+        names = [f"s{i}" for i in range(bradley_terry.MOST_PLAYERS + 1)]
         with pytest.raises(InputError, match=r"too many sources to rank\. Allowed: at most 300\. Received: 301"):
             rank([], names, "sensible")
 
     def test_a_limit_allows_the_usual_replicates(self):
-        assert score_intervals.REPLICATE_CELLS // score_intervals.MOST_PLAYERS**2 >= 500
+        assert bradley_terry.REPLICATE_CELLS // bradley_terry.MOST_PLAYERS**2 >= 500
 
     def test_results_do_not_depend_on_the_blocks_of_replicates(self, monkeypatch):
         ratings = simulated({"a": 30.0, "b": 0.0, "c": -10.0, "d": -20.0}, per_pair=6)
         whole = rank(ratings, "abcd", "sensible", bootstrap=150)
-        monkeypatch.setattr(score_intervals, "REPLICATES_AT_ONCE", 7 * 16)
+        monkeypatch.setattr(bradley_terry, "REPLICATES_AT_ONCE", 7 * 16)
         assert rank(ratings, "abcd", "sensible", bootstrap=150) == whole
 
     def test_what_is_left_out_is_counted_and_named(self):

@@ -16,8 +16,8 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import catalogue
 from mauve_core.encoders.features import FeatureStore
+from mauve_core.estimators.transport import frechet_cost
 from mauve_core.molecules import MoleculeEncoder
-from mauve_core.numerics.transport.costs import frechet_cost
 from mauve_core.texts import Corpus
 
 CONFIG = EncoderConfig(model="chemnet")

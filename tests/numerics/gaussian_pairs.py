@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from mauve_core.numerics.divergences.frontier import Frontier
-from mauve_core.numerics.ratios.log_ratios import LogRatios, ratio_atoms, ratio_frontier
+from mauve_core.estimators.ratios import LogRatios, ratio_atoms, ratio_frontier
+from mauve_core.stats.divergences import Frontier
 
 MIDDLE = np.array([0.5])
 ENDS = np.array([1e-6, 1 - 1e-6])

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.agreement import cohen_kappa
+from mauve_core.stats.rank_correlation import cohen_kappa
 
 
 @pytest.mark.parametrize("seed", range(5))

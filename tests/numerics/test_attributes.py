@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, r2_score
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.attributes import draw_halves, explained_variance, guess_categories, purity
+from mauve_core.stats.attributes import draw_halves, explained_variance, guess_categories, purity
 
 # A few dozen numbers of order 1.
 ROUNDING = 1e-12

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import fisher_exact, mannwhitneyu
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.auc import auc_of
+from mauve_core.stats.two_groups import auc_of
 
 GROUP = st.lists(st.integers(-3, 3), min_size=2, max_size=12)
 Z = 1.959963984540054

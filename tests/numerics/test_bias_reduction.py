@@ -9,10 +9,9 @@ import pytest
 from numpy.random import SeedSequence
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, mauve, trapezoid_area
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.resampling.bias_reduction import bias_reduced, corrected
-from mauve_core.numerics.resampling.units import Units, draw_blocks, each_alone, units_of
+from mauve_core.stats.divergences import REFERENCE_WEIGHTS, frontier_integral, mauve, trapezoid_area
+from mauve_core.stats.resampling import bias_reduced, corrected
+from mauve_core.stats.units import Units, draw_blocks, each_alone, units_of
 
 P = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3])
 Q = np.array([0, 1, 1, 1, 2, 3, 3, 3])

@@ -7,7 +7,7 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.diversity.answers import dealt
-from mauve_core.numerics.statistics.block_means import CONFIDENCE, RESAMPLES, block_mean
+from mauve_core.stats.diversity import CONFIDENCE, RESAMPLES, block_mean
 
 SEED = np.random.SeedSequence(3)
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.bootstrap import centred_interval, resampled_counts
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.units import centred_interval, resampled_counts
 
 
 def drawn(n: int, replicates: int, rng: np.random.Generator) -> np.ndarray:

@@ -13,9 +13,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, log_expit, logsumexp
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics import bradley_terry
-from mauve_core.numerics.statistics.bradley_terry import fit_bradley_terry, standard_errors, win_probability
-from mauve_core.numerics.statistics.score_intervals import score_intervals
+from mauve_core.stats import bradley_terry
+from mauve_core.stats.bradley_terry import fit_bradley_terry, score_intervals, standard_errors, win_probability
 
 INF, NAN = np.inf, np.nan
 

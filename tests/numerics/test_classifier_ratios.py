@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.ratios import classifier as module
-from mauve_core.numerics.ratios.classifier import classifier_ratios
-from mauve_core.numerics.ratios.log_ratios import LogRatios, ratio_frontier
+from mauve_core.estimators import ratio_estimators as module
+from mauve_core.estimators.ratio_estimators import classifier_ratios
+from mauve_core.estimators.ratios import LogRatios, ratio_frontier
 from tests.numerics.gaussian_pairs import MIDDLE, Pair, mid_error, rotation
 
 PENALTIES = (0.01, 1.0, 100.0)

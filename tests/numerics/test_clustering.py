@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics import threads
-from mauve_core.numerics.kmeans import clustering
-from mauve_core.numerics.kmeans.clustering import WARM_UP, default_k, kmeans, tenth_of_texts
-from mauve_core.numerics.kmeans.lloyd import Lloyd
-from mauve_core.numerics.kmeans.nearest import Rows
-from mauve_core.numerics.kmeans.starts import first_partition
+from mauve_core.clusters import k_means
+from mauve_core.clusters.k_means import WARM_UP, default_k, kmeans, tenth_of_texts
+from mauve_core.clusters.lloyd import Lloyd, Rows, first_partition
+from mauve_core.stats import threads
 
 
 def blobs(sizes, d: int = 6, seed: int = 0, spread: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +175,7 @@ def test_partitions_do_not_depend_on_the_number_of_cores(monkeypatch, restarts):
     x = np.random.default_rng(0).normal(size=(3000, 12)).astype(np.float32)
     found = []
     for cores in (1, 2, 4):
-        for module in (threads, clustering):
+        for module in (threads, k_means):
             monkeypatch.setattr(module, "usable_cores", lambda cores=cores: cores)
         found.append(kmeans(x, 20, restarts=restarts, seed=0))
     for other in found[1:]:
@@ -192,9 +190,9 @@ def test_a_restart_that_is_left_over_runs_on_all_cores(monkeypatch):
         together.append(len(items))
         return [function(item) for item in items]
 
-    monkeypatch.setattr(clustering, "parallel_map", noted)
+    monkeypatch.setattr(k_means, "parallel_map", noted)
     x = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
     for cores in (1, 2, 4, 16):
-        monkeypatch.setattr(clustering, "usable_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(k_means, "usable_cores", lambda cores=cores: cores)
         kmeans(x, 5, restarts=5, seed=0)
     assert together == [5, 4, 4, 5]

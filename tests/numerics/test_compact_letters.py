@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.compact_letters import shared_letters
+from mauve_core.stats.multiple_tests import shared_letters
 
 
 def told_apart(m: int, *pairs: tuple[int, int]) -> NDArray[np.bool_]:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences import count_pairs as module
-from mauve_core.numerics.divergences.count_pairs import count_pairs
+from mauve_core.stats import divergences as module
+from mauve_core.stats.divergences import count_pairs
 
 
 def drawn(seed: int, k: int, n: int, m: int) -> tuple[np.ndarray, np.ndarray]:

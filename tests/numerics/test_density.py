@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.density import BANDWIDTH, FEWEST, region_probabilities
+from mauve_core.clusters.projection import DENSITY_BANDWIDTH, FEWEST_POINTS, region_probabilities
 
 
 def plain_regions(points: list[list[float]], x: list[float], y: list[float]) -> list[list[float]]:
@@ -19,7 +19,7 @@ def plain_regions(points: list[list[float]], x: list[float], y: list[float]) -> 
         values = [point[axis] for point in points]
         mean = sum(values) / n
         sd = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1))
-        widths.append(BANDWIDTH * sd * n ** (-1 / 6))
+        widths.append(DENSITY_BANDWIDTH * sd * n ** (-1 / 6))
     density = [
         [
             sum(
@@ -56,7 +56,9 @@ def test_a_line_encloses_its_share_of_a_normal_distribution() -> None:
         assert (found[radius < expected - 0.25] <= share).all()
 
 
-@pytest.mark.parametrize("points", [np.zeros((FEWEST - 1, 2)), np.zeros((50, 2)), np.c_[np.arange(20), np.ones(20)]])
+@pytest.mark.parametrize(
+    "points", [np.zeros((FEWEST_POINTS - 1, 2)), np.zeros((50, 2)), np.c_[np.arange(20), np.ones(20)]]
+)
 def test_without_a_density_there_is_no_region(points: np.ndarray) -> None:
     assert (region_probabilities(points, np.arange(3), np.arange(4)) == 1).all()
 

@@ -14,20 +14,15 @@ from numpy.random import SeedSequence
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import silent
-from mauve_core.numerics.device import clustering as on_device
-from mauve_core.numerics.device import memory
-from mauve_core.numerics.device.clustering import cluster_on
-from mauve_core.numerics.device.lloyd import DeviceLloyd
-from mauve_core.numerics.device.memory import DeviceTable, device_work, in_blocks
-from mauve_core.numerics.device.reduction import measure_side_on, reduce_sides_on
-from mauve_core.numerics.device.rows import DeviceRows
-from mauve_core.numerics.device.starts import first_partitions
-from mauve_core.numerics.feature_space.reduction import measure_side, reduce_features, reduce_sides
-from mauve_core.numerics.feature_space.stacked import Stacked
-from mauve_core.numerics.kmeans import clustering
-from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.clusters import devices, k_means
+from mauve_core.clusters import k_means as on_device
+from mauve_core.clusters.devices import DeviceTable, device_work, in_blocks
+from mauve_core.clusters.features import Stacked
+from mauve_core.clusters.k_means import cluster_on, kmeans
+from mauve_core.clusters.lloyd import DeviceLloyd, DeviceRows, first_partitions
+from mauve_core.clusters.reduction import measure_side, measure_side_on, reduce_features, reduce_sides, reduce_sides_on
 from mauve_core.scoring.partitioning import partition_all
-from mauve_core.scoring.splits import splits
+from mauve_core.scoring.streams import splits
 
 DEVICE = "torch:cpu"
 HOST = torch.device("cpu")
@@ -77,8 +72,8 @@ def test_rows_with_copies_end_with_every_row_at_its_nearest_center(seed, k, rest
 
 
 def test_a_sample_that_misses_rows_is_replaced_by_all(monkeypatch):
-    monkeypatch.setattr(clustering, "START_ROWS", 24)
-    monkeypatch.setattr(clustering, "TRIAL_SHARE", 0.01)
+    monkeypatch.setattr(k_means, "START_ROWS", 24)
+    monkeypatch.setattr(k_means, "TRIAL_SHARE", 0.01)
     x = np.zeros((2000, 2), dtype=np.float32)
     x[[5, 1700]] = [[1, 0], [0, 1]]
     for found in cluster_on(DEVICE, x, 3, [SeedSequence(0), SeedSequence(1)], restarts=1):
@@ -143,7 +138,7 @@ class ShortOfMemory:
 
 def test_blocks_halve_until_they_fit_and_every_row_is_done_once():
     work = ShortOfMemory(room=3)
-    in_blocks(work, 20, memory.BLOCK_BYTES // 16)
+    in_blocks(work, 20, devices.BLOCK_BYTES // 16)
     assert work.refused == 3  # of 16, 8 and 4 rows
     assert [row for part in work.done for row in range(part.start, part.stop)] == list(range(20))
     with pytest.raises(InputError, match="does not fit in the memory"):
@@ -178,7 +173,7 @@ def test_small_blocks_and_few_runs_at_once_give_the_same(monkeypatch):
     x = topics(5000, 12)
     seeds = [SeedSequence(seed) for seed in range(3)]
     whole = cluster_on(DEVICE, x, 30, seeds, restarts=3)
-    monkeypatch.setattr(memory, "BLOCK_BYTES", 2**16)
+    monkeypatch.setattr(devices, "BLOCK_BYTES", 2**16)
     monkeypatch.setattr(on_device, "TRIED_BYTES", 1)
     for here, there in zip(whole, cluster_on(DEVICE, x, 30, seeds, restarts=3), strict=True):
         require_same(here, there)
@@ -187,7 +182,7 @@ def test_small_blocks_and_few_runs_at_once_give_the_same(monkeypatch):
 @pytest.mark.parametrize("unit_rows", ["before", "after"])
 @pytest.mark.parametrize("n", [40, 900])
 def test_coordinates_are_those_of_numpy(n, unit_rows, monkeypatch):
-    monkeypatch.setattr(memory, "BLOCK_BYTES", 2**14)
+    monkeypatch.setattr(devices, "BLOCK_BYTES", 2**14)
     x = topics(n, 60).astype(np.float64)
     here, there = (reduce_features(x, unit_rows=unit_rows, device=device) for device in ("cpu", DEVICE))
     assert there.array.shape == here.array.shape

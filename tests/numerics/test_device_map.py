@@ -9,10 +9,9 @@ from scipy.sparse import coo_array
 from sklearn.manifold import trustworthiness
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.device import layout, memory
-from mauve_core.numerics.device.memory import torch_device
-from mauve_core.numerics.device.nearest import nearest_rows
-from mauve_core.numerics.feature_space.projection import PLACED_BY, map_of, nearest, placed, project
+from mauve_core.clusters import devices, projection
+from mauve_core.clusters.devices import torch_device
+from mauve_core.clusters.projection import PLACED_BY, map_of, nearest, nearest_rows, placed, project
 
 pytestmark = [pytest.mark.integration, pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")]
 
@@ -36,7 +35,7 @@ def with_copies(n: int) -> np.ndarray:
 @pytest.mark.parametrize("block", [2**28, 2**12])
 @pytest.mark.parametrize("shift", [0.0, 300.0])
 def test_nearest_rows_are_those_of_all_distances(block, shift, monkeypatch):
-    monkeypatch.setattr(memory, "BLOCK_BYTES", block)
+    monkeypatch.setattr(devices, "BLOCK_BYTES", block)
     x = (topics(90)[0] + np.float32(shift)).astype(np.float32)
     for others in (None, x[:40]):
         among = x if others is None else others
@@ -70,8 +69,8 @@ def test_no_row_is_its_own_neighbor_among_copies():
 def test_the_curve_of_similarity_is_that_of_umap():
     from umap.umap_ import find_ab_params
 
-    expected = find_ab_params(layout.SPREAD, layout.MIN_DISTANCE)
-    np.testing.assert_allclose(layout.similarity_curve(), expected, rtol=1e-12)
+    expected = find_ab_params(projection.SPREAD, projection.MIN_DISTANCE)
+    np.testing.assert_allclose(projection.similarity_curve(), expected, rtol=1e-12)
 
 
 @pytest.mark.slow
@@ -84,7 +83,7 @@ def test_the_graph_is_that_of_umap(x):
         x, 15, np.random.RandomState(0), "euclidean", knn_indices=index, knn_dists=distance
     )
     given = torch.from_numpy(index[:, 1:].astype(np.int64)), torch.from_numpy(distance[:, 1:])
-    edges = layout.edges_of(*given, EVERY_EDGE)
+    edges = projection.edges_of(*given, EVERY_EDGE)
     found = coo_array((edges.weight, (edges.head, edges.tail)), shape=(len(x), len(x))).toarray()
     np.testing.assert_allclose(found * expected.max(), expected.toarray(), rtol=0, atol=2e-5)
     np.testing.assert_array_equal(found, found.T)
@@ -92,17 +91,17 @@ def test_the_graph_is_that_of_umap(x):
 
 def test_edges_too_light_to_move_are_left_out():
     given = nearest_rows(torch.from_numpy(topics(300)[0]), None, 14)
-    every, moving = layout.edges_of(*given, EVERY_EDGE), layout.edges_of(*given, 20)
+    every, moving = projection.edges_of(*given, EVERY_EDGE), projection.edges_of(*given, 20)
     assert 0 < len(moving.weight) < len(every.weight)
     assert torch.equal(moving.weight, every.weight[every.weight >= 1 / 20])
 
 
 def test_an_edge_moves_in_a_share_of_epochs_equal_to_its_weight():
     weight = torch.tensor([1.0, 0.5, 0.3, 0.01, 0.004])
-    edges = layout.Edges(torch.arange(5), torch.arange(5), weight)
+    edges = projection.Edges(torch.arange(5), torch.arange(5), weight)
     moved = torch.zeros(5, dtype=torch.int64)
     for epoch in range(500):
-        for part in layout._due(edges, epoch):
+        for part in projection._due(edges, epoch):
             moved[part] += 1
     assert (moved - 500 * weight).abs().max() <= 1
 
@@ -129,21 +128,21 @@ def moving(n: int = 30, m: int = 200) -> tuple[torch.Tensor, torch.Tensor, torch
     positions[1] = positions[0]  # rows at one place neither pull nor push each other
     ends = torch.randint(n, (2, m), generator=random)
     ends[:, 0] = torch.tensor([0, 1])
-    return positions, ends[0], ends[1], torch.randint(n, (m, layout.PUSHES), generator=random)
+    return positions, ends[0], ends[1], torch.randint(n, (m, projection.PUSHES), generator=random)
 
 
 def test_moves_are_the_sums_over_edges():
     positions, head, tail, others = moving()
-    a, b = layout.similarity_curve()
+    a, b = projection.similarity_curve()
     expected = plain_moves(positions.double().numpy(), head.tolist(), tail.tolist(), others.tolist(), a, b)
-    np.testing.assert_allclose(layout.moves(positions, head, tail, others, a, b), expected, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(projection.moves(positions, head, tail, others, a, b), expected, rtol=1e-5, atol=1e-4)
 
 
 def test_moves_do_not_depend_on_the_order_of_edges(device):
     positions, head, tail, others = (part.to(torch_device(device)) for part in moving(m=5000))
     order = torch.randperm(len(head), generator=torch.Generator().manual_seed(1)).to(positions.device)
-    found = layout.moves(positions, head, tail, others, *layout.similarity_curve())
-    again = layout.moves(positions, head[order], tail[order], others[order], *layout.similarity_curve())
+    found = projection.moves(positions, head, tail, others, *projection.similarity_curve())
+    again = projection.moves(positions, head[order], tail[order], others[order], *projection.similarity_curve())
     assert torch.equal(found, again)
 
 

@@ -8,12 +8,12 @@ import torch
 
 from mauve_core.base.config import CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.device import memory, resampling
-from mauve_core.numerics.device.resampling import counts_by_side_on, weighted_counts_on
-from mauve_core.numerics.resampling import permutation
-from mauve_core.numerics.resampling.units import Draws
+from mauve_core.clusters import devices
+from mauve_core.clusters.devices import counts_by_side_on, weighted_counts_on
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import two_sides
+from mauve_core.stats import resampling
+from mauve_core.stats.units import Draws
 from tests.handmade import make_comparison
 from tests.numerics.test_units import RATES, SIDES, named
 from tests.synthetic import make_comparison_inputs
@@ -28,7 +28,7 @@ def labels_of(texts: int, k: int, seeds: int = 3) -> np.ndarray:
 @pytest.mark.parametrize("name", SIDES)
 @pytest.mark.parametrize("block", [2**28, 1])
 def test_histograms_are_those_of_numpy(name, block, monkeypatch, device):
-    monkeypatch.setattr(memory, "BLOCK_BYTES", block)
+    monkeypatch.setattr(devices, "BLOCK_BYTES", block)
     units, k = named(name), 6
     labels = labels_of(units.n + units.m, k)
     draws = Draws(units, 30, np.random.default_rng(1))
@@ -43,7 +43,7 @@ def test_histograms_are_those_of_numpy(name, block, monkeypatch, device):
 def test_histograms_by_side_are_those_of_numpy(sides, device):
     drawn = np.random.default_rng(3).integers(sides, size=(25, 40)).astype(np.int32)
     labels, k = labels_of(40, 6), 6
-    expected = permutation.counts_by_side(drawn, labels, k, sides)
+    expected = resampling.counts_by_side(drawn, labels, k, sides)
     np.testing.assert_array_equal(counts_by_side_on(device, drawn, labels, k, sides), expected)
     for side, draw, seed in np.ndindex(sides, 25, 3):
         plain = [np.sum((drawn[draw] == side) & (labels[seed] == cluster)) for cluster in range(k)]
@@ -77,7 +77,7 @@ def test_a_device_without_memory_says_what_to_do(monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(resampling, "_sent", full)
+    monkeypatch.setattr(devices, "_sent", full)
     drawn = np.ones((4, 10), dtype=np.int32)
     for count in (
         lambda: weighted_counts_on(DEVICE, labels_of(10, 3), 3, drawn),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import error_shares, frontier_integral, kl_divergence, mid_point, mixture_terms
+from mauve_core.stats.divergences import error_shares, frontier_integral, kl_divergence, mid_point, mixture_terms
 from tests.numerics.histograms import (
     exact_frontier_integral,
     exact_near_pair,

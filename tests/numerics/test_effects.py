@@ -12,9 +12,8 @@ from scipy.special import ndtr
 from scipy.stats import mannwhitneyu
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.feature_space.pairs import nearest_pairs
-from mauve_core.numerics.statistics.effects import auc_interval, effect
-from mauve_core.numerics.statistics.log_odds import log_odds
+from mauve_core.clusters.neighbours import nearest_pairs
+from mauve_core.stats.two_groups import auc_interval, effect, log_odds
 
 GROUP = st.lists(st.integers(-5, 5), min_size=1, max_size=12)
 
@@ -140,7 +139,7 @@ class TestPairs:
     @pytest.mark.parametrize("top", [1, 3, 50])
     @pytest.mark.parametrize("seed", range(3))
     def test_against_taking_the_closest_again_and_again(self, top, seed, monkeypatch):
-        monkeypatch.setattr("mauve_core.numerics.feature_space.pairs._ENTRIES", 40)
+        monkeypatch.setattr("mauve_core.clusters.neighbours._ENTRIES", 40)
         rng = np.random.default_rng(seed)
         x, y = rng.normal(size=(17, 4)).astype(np.float32), rng.normal(size=(12, 4)).astype(np.float32)
         table = np.sqrt(((x[:, None].astype(float) - y[None]) ** 2).sum(axis=2))

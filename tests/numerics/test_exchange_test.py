@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, fisher_exact
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.permutation import draw_sides
-from mauve_core.numerics.statistics import exchange_test as module
-from mauve_core.numerics.statistics.exchange_test import exchange_test
+from mauve_core.stats import two_groups as module
+from mauve_core.stats.resampling import draw_sides
+from mauve_core.stats.two_groups import exchange_test
 
 
 def ways_of(of_p: list[bool], units: list[int]) -> list[list[int]]:

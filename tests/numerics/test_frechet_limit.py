@@ -7,8 +7,7 @@ import pytest
 from numpy.random import SeedSequence
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.frechet_limit import FrechetLimit, frechet_limit
-from mauve_core.numerics.transport.costs import frechet_cost
+from mauve_core.estimators.transport import FrechetLimit, frechet_cost, frechet_limit
 
 DRAWS = 40
 SEED = SeedSequence(1)

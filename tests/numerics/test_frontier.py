@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from scipy.special import beta, expit, xlogy
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import (
+from mauve_core.stats.divergences import (
     REFERENCE_WEIGHTS,
     divergence_frontier,
+    error_shares,
+    kl_divergence,
     mauve,
     mauve_area,
+    mixture_terms,
     reference_weights,
 )
-from mauve_core.numerics.divergences.kl import error_shares, kl_divergence, mixture_terms
 from tests.numerics.histograms import exact_shares, near_pair, pairs, relative_error
 
 RELATIVE = 1e-13

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.ratios import gaussian as module
-from mauve_core.numerics.ratios.gaussian import gaussian_ratios
-from mauve_core.numerics.ratios.log_ratios import ratio_frontier
+from mauve_core.estimators import ratio_estimators as module
+from mauve_core.estimators.ratio_estimators import gaussian_ratios
+from mauve_core.estimators.ratios import ratio_frontier
 from tests.numerics.gaussian_pairs import ENDS, MIDDLE, Pair, mid_error, rotation
 
 
@@ -20,7 +20,7 @@ def estimate(x_p, x_q):
 def test_log_density_against_scipy():
     rng = np.random.default_rng(0)
     side, points = rng.normal(size=(50, 3)) @ rng.normal(size=(3, 3)) + 2, rng.normal(size=(7, 3))
-    mean, factor = module._fit(side, 0.01, "human")
+    mean, factor = module._fit_gaussian(side, 0.01, "human")
     np.testing.assert_allclose(mean, side.mean(axis=0), rtol=1e-14)
     np.testing.assert_allclose(factor @ factor.T, np.cov(side.T) + 0.01 * np.eye(3), rtol=1e-12)
     truth = multivariate_normal(mean, factor @ factor.T).logpdf(points) + 1.5 * np.log(2 * np.pi)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.generators import (
+from mauve_core.stats.divergences import frontier_integral, kl_divergence, mid_point
+from mauve_core.stats.f_divergences import (
     FAMILIES,
     GENERATORS,
     Generator,
@@ -21,7 +22,6 @@ from mauve_core.numerics.divergences.generators import (
     interpolated_kl,
     skew_js,
 )
-from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
 from tests.numerics.histograms import exact_near_pair, near_pair, pairs, relative_error
 
 RELATIVE = 1e-12

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.ratios.knn import knn_ratios_from_gram
-from mauve_core.numerics.strings import gram_kernels
-from mauve_core.numerics.strings.gram_kernels import ngram_gram, subsequence_gram
+from mauve_core.estimators import string_kernels
+from mauve_core.estimators.ratio_estimators import knn_ratios_from_gram
+from mauve_core.estimators.string_kernels import ngram_gram, subsequence_gram
 
 short_texts = st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=9), min_size=1, max_size=6)
 
@@ -94,8 +94,8 @@ def test_it_is_a_gram_matrix_of_unit_vectors(gram):
 def test_blocks_change_nothing(monkeypatch, state, rows):
     texts = prose(11, 2)
     plain = subsequence_gram(texts, 4, 0.6).kernel, ngram_gram(texts, 2).kernel
-    monkeypatch.setattr(gram_kernels, "STATE_NUMBERS", state)
-    monkeypatch.setattr(gram_kernels, "_ROWS", rows)
+    monkeypatch.setattr(string_kernels, "STATE_NUMBERS", state)
+    monkeypatch.setattr(string_kernels, "_ROWS", rows)
     np.testing.assert_allclose(subsequence_gram(texts, 4, 0.6).kernel, plain[0], rtol=1e-12)
     np.testing.assert_array_equal(ngram_gram(texts, 2).kernel, plain[1])
 
@@ -103,7 +103,7 @@ def test_blocks_change_nothing(monkeypatch, state, rows):
 @pytest.mark.parametrize(("decay", "reach"), [(0.05, 1e100), (0.5, 1e3), (0.5, 1e100), (0.99, 1e3), (1.0, 1e100)])
 def test_long_gaps_do_not_leave_the_range_of_numbers(monkeypatch, decay, reach):
     """Two texts share two tokens, far apart in the first and also close by in the second: 0.05^252 is 0 in float64."""
-    monkeypatch.setattr(gram_kernels, "_REACH", reach)
+    monkeypatch.setattr(string_kernels, "_REACH", reach)
     texts = [[900, *range(250), 901], [900, *range(2000, 2240), 901, 999, 900, 998, 998, 901]]
     found = subsequence_gram(texts, 2, decay).kernel[0, 1]
     pairs = [every_subsequence(text, 2, decay) for text in texts]
@@ -134,11 +134,11 @@ def test_the_cost_is_the_number_of_equal_tokens():
 
 @pytest.mark.parametrize("gram", [ngram_gram, subsequence_gram])
 def test_progress_runs_to_the_end(monkeypatch, gram):
-    monkeypatch.setattr(gram_kernels, "STATE_NUMBERS", 1000)
-    monkeypatch.setattr(gram_kernels, "_ROWS", 3)
+    monkeypatch.setattr(string_kernels, "STATE_NUMBERS", 1000)
+    monkeypatch.setattr(string_kernels, "_ROWS", 3)
     seen = []
     gram(prose(8, 5), progress=lambda *told: seen.append(told))
-    assert {told[0] for told in seen} == {gram_kernels.STAGE}
+    assert {told[0] for told in seen} == {string_kernels.STAGE}
     done, total = [told[1] for told in seen], seen[0][2]
     assert done == sorted(done)
     assert seen[-1][1:] == (total, total)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.jackknife import (
+from mauve_core.stats.resampling import (
     difference_of_means,
     jackknife_estimate,
     jackknife_parts,

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.ratios import kde as module
-from mauve_core.numerics.ratios.kde import kde_ratios, scott_bandwidth
-from mauve_core.numerics.ratios.log_ratios import SCALES, ratio_atoms, ratio_frontier
+from mauve_core.estimators import ratio_estimators as module
+from mauve_core.estimators.ratio_estimators import kde_ratios, scott_bandwidth
+from mauve_core.estimators.ratios import SCALES, ratio_atoms, ratio_frontier
+from mauve_core.stats.divergences import mauve
 from tests.numerics.gaussian_pairs import Pair, assert_swapped, mid_error, rotation
 
 

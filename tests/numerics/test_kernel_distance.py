@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.kernel_distance import kernel_distance, kernel_distances
-from mauve_core.numerics.transport.costs import frechet_cost
+from mauve_core.estimators.kernel_discrepancy import kernel_distance, kernel_distances
+from mauve_core.estimators.transport import frechet_cost
 
 
 def kernel(x, y):
@@ -36,7 +36,7 @@ def test_it_is_that_of_all_pairs(sides):
 
 def test_blocks_change_nothing(sides, monkeypatch):
     whole = kernel_distance(*sides)
-    monkeypatch.setattr("mauve_core.numerics.statistics.kernel_distance.BLOCK", 3)
+    monkeypatch.setattr("mauve_core.estimators.kernel_discrepancy.BLOCK", 3)
     assert kernel_distance(*sides) == pytest.approx(whole, rel=1e-12)
 
 

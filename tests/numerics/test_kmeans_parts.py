@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.numerics.kmeans import clustering, nearest, starts
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.kmeans.lloyd import Lloyd
-from mauve_core.numerics.kmeans.nearest import Rows
-from mauve_core.numerics.kmeans.starts import first_partition
+from mauve_core.clusters import k_means, lloyd
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.lloyd import Lloyd, Rows, first_partition
 
 pytestmark = pytest.mark.integration
 
@@ -25,7 +23,7 @@ def squared(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def test_distances_and_nearest_centres_are_those_of_the_definition(monkeypatch):
-    monkeypatch.setattr(nearest, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(lloyd, "ROWS_AT_ONCE", 7)
     x, centers = cloud(40, 6), cloud(9, 6, seed=1)
     rows = Rows(x)
     truth = squared(x, centers)
@@ -65,7 +63,7 @@ def test_a_start_gives_every_row_to_the_nearest_of_k_of_the_rows():
 
 def test_starts_are_drawn_in_proportion_to_squared_distances(monkeypatch):
     # With one draw a centre and two centres, the second is a row of squared distance 1, 4 or 9 from the first.
-    monkeypatch.setattr(starts, "DRAWS", 1)
+    monkeypatch.setattr(lloyd, "DRAWS", 1)
     x = np.array([[0.0], [1.0], [2.0], [3.0]], dtype=np.float32)
     counts = np.zeros((4, 4))
     for seed in range(4000):
@@ -88,7 +86,7 @@ def test_starts_of_several_draws_lie_below_those_of_one(monkeypatch):
         return np.mean(found), np.std(found)
 
     several, spread = mean_start()
-    monkeypatch.setattr(starts, "DRAWS", 1)
+    monkeypatch.setattr(lloyd, "DRAWS", 1)
     single, other = mean_start()
     assert several < single - 2 * max(spread, other)
 
@@ -97,8 +95,8 @@ def test_starts_of_several_draws_lie_below_those_of_one(monkeypatch):
 def test_restarts_are_tried_on_a_sample_and_the_best_meets_all_rows(restarts, monkeypatch):
     x = cloud(3000, 6)
     whole = [kmeans(x, 5, restarts=restarts, seed=seed) for seed in range(4)]
-    monkeypatch.setattr(clustering, "TRIAL_ROWS", 100)
-    monkeypatch.setattr(clustering, "START_ROWS", 100)
+    monkeypatch.setattr(k_means, "TRIAL_ROWS", 100)
+    monkeypatch.setattr(k_means, "START_ROWS", 100)
     tried = [kmeans(x, 5, restarts=restarts, seed=seed) for seed in range(4)]
     for found, plain in zip(tried, whole, strict=True):
         # A sample of an eighth: its sums are about an eighth of those of all rows.
@@ -110,8 +108,8 @@ def test_restarts_are_tried_on_a_sample_and_the_best_meets_all_rows(restarts, mo
 
 
 def test_rows_that_a_sample_misses_are_found_in_all(monkeypatch):
-    monkeypatch.setattr(clustering, "START_ROWS", 24)
-    monkeypatch.setattr(clustering, "TRIAL_SHARE", 0.01)
+    monkeypatch.setattr(k_means, "START_ROWS", 24)
+    monkeypatch.setattr(k_means, "TRIAL_SHARE", 0.01)
     x = np.zeros((2000, 2), dtype=np.float32)
     x[[5, 1700]] = [[1, 0], [0, 1]]
     found = kmeans(x, 2, restarts=1, seed=0)

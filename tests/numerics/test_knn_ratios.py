@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.ratios import knn as module
-from mauve_core.numerics.ratios.knn import knn_ratios, knn_ratios_from_gram
-from mauve_core.numerics.ratios.log_ratios import ratio_frontier
+from mauve_core.estimators import ratio_estimators as module
+from mauve_core.estimators.ratio_estimators import knn_ratios, knn_ratios_from_gram
+from mauve_core.estimators.ratios import ratio_frontier
 from tests.numerics.gaussian_pairs import MIDDLE, Pair, assert_swapped, mid_error, rotation
 
 

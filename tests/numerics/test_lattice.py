@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mauve_core.numerics.quantisers.lattice import Lattice, nearest_point, sphere_points
-from mauve_core.numerics.quantisers.spreading import SpreadingSettings, _loss, fit_map, images, nearest_rows
+from mauve_core.clusters.quantisers import (
+    Lattice,
+    SpreadingSettings,
+    _spreading_loss,
+    fit_map,
+    images,
+    nearest_point,
+    nearest_rows,
+    sphere_points,
+)
 
 COORDINATE = st.floats(min_value=-1, max_value=1, width=32)
 
@@ -83,7 +91,7 @@ def test_the_loss_is_that_of_a_slow_twin():
 
     triplet = np.mean([max(0, distance(own[i], near[i]) - distance(own[i], far[i])) for i in range(8)])
     gaps = [min(distance(own[i], own[j]) for j in range(8) if anchors[j] != anchors[i]) for i in range(8)]
-    found = float(_loss(torch.as_tensor(vectors), torch.as_tensor(anchors), 0.3))
+    found = float(_spreading_loss(torch.as_tensor(vectors), torch.as_tensor(anchors), 0.3))
     assert triplet > 0
     assert found == pytest.approx(triplet - 0.3 * np.mean(np.log(gaps)), rel=1e-12)
 
@@ -92,7 +100,7 @@ def test_a_batch_of_copies_has_a_finite_loss_and_slope():
     import torch
 
     vectors = torch.tensor(np.tile([1.0, 0, 0, 0], (6, 1)), requires_grad=True)
-    loss = _loss(vectors, torch.tensor([4, 4]), 0.3)
+    loss = _spreading_loss(vectors, torch.tensor([4, 4]), 0.3)
     (slope,) = torch.autograd.grad(loss, vectors)
     assert torch.isfinite(loss)
     assert torch.isfinite(slope).all()
@@ -126,7 +134,7 @@ def test_the_folded_net_is_the_net_with_the_statistics_of_all_rows():
     # With one batch of all rows, the statistics of the batch are those of all rows.
     import torch
 
-    from mauve_core.numerics.quantisers.spreading import _Net
+    from mauve_core.clusters.quantisers import _Net
 
     x = groups(n=100)
     net = _Net(x, SpreadingSettings(), np.random.default_rng(0), "cpu")

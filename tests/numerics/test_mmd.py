@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.permutation import draw_splits
-from mauve_core.numerics.statistics import mmd as module
-from mauve_core.numerics.statistics.mmd import median_bandwidth, mmd, mmd_left_out
+from mauve_core.estimators import kernel_discrepancy as module
+from mauve_core.estimators.kernel_discrepancy import median_bandwidth, mmd, mmd_left_out
+from mauve_core.stats.resampling import draw_splits
 
 # Sums of up to 1e4 kernel values of at most 1, divided by as many.
 ROUNDING = 1e-13

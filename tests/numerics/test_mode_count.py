@@ -10,8 +10,7 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.mode_count import count_modes, group
-from mauve_core.numerics.statistics.mode_distances import gap_between_modes, modes_per_prompt, unit_answers
+from mauve_core.stats.diversity import count_modes, gap_between_modes, group, modes_per_prompt, unit_answers
 from tests.planted_modes import draw_modes, equal, mode_features
 
 PROMPTS, ANSWERS = 200, 8

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist, pdist
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.mode_distances import (
+from mauve_core.stats.diversity import (
     distances_between,
     distances_within,
+    find_gap,
     gap_between_modes,
     modes_per_prompt,
     unit_answers,
 )
-from mauve_core.numerics.statistics.mode_gap import find_gap
 from tests.planted_modes import DIMENSION, draw_modes, equal, mode_features
 
 SHAPE = (200, 8, DIMENSION)

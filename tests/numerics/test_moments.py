@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.feature_space.moments import Moments, added, projection_from
-from mauve_core.numerics.feature_space.reduction import common_length_of, reduce_features
+from mauve_core.clusters.reduction import Moments, added, common_length_of, projection_from, reduce_features
 
 
 @pytest.mark.parametrize("unit_rows", ["before", "after"])

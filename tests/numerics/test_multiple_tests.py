@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.multiple_tests import holm
+from mauve_core.stats.multiple_tests import holm
 
 # Of few values, so that many are equal, as those of permutation tests are.
 rows = arrays(np.float64, st.integers(0, 12), elements=st.integers(0, 40).map(lambda i: i / 40))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.feature_space import neighbours
-from mauve_core.numerics.feature_space.neighbours import coverage, density, occupancy
+from mauve_core.clusters import neighbours
+from mauve_core.clusters.neighbours import coverage, density, occupancy
 
 
 def everything(x, manifold):

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.strings.ngrams import ngrams
-from mauve_core.numerics.strings.overlaps import Overlap
+from mauve_core.estimators.token_sequences import Overlap, ngrams
 
 sequences = st.lists(st.lists(st.integers(0, 3), max_size=9), min_size=1, max_size=7)
 

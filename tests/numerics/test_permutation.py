@@ -9,16 +9,9 @@ import pytest
 from scipy.stats import chisquare
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.resampling import permutation
-from mauve_core.numerics.resampling.permutation import (
-    draw_sides,
-    draw_splits,
-    histogram_statistic,
-    permutation_test,
-)
+from mauve_core.stats import resampling
+from mauve_core.stats.divergences import frontier_integral, kl_divergence, mauve, probabilities
+from mauve_core.stats.resampling import draw_sides, draw_splits, histogram_statistic, permutation_test
 
 
 def difference_of_means(values):
@@ -168,7 +161,7 @@ class TestDraws:
             return permutation_test(statistic, 15, 15, permutations=50, seed=3, units=units).null
 
         whole = results()
-        monkeypatch.setattr(permutation, "_ENTRIES", 7 * 30)
+        monkeypatch.setattr(resampling, "_ENTRIES", 7 * 30)
         np.testing.assert_allclose(results(), whole, rtol=1e-14)
 
     def test_a_seed_repeats(self):

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.feature_space.projection import PLACED_BY, map_of, nearest, placed, project, sampled_rows
-from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.clusters.features import Stacked
+from mauve_core.clusters.projection import PLACED_BY, map_of, nearest, placed, project, sampled_rows
 
 pytestmark = pytest.mark.slow  # the first call on a machine compiles
 
@@ -161,7 +161,7 @@ def test_a_map_leaves_torch_the_threads_it_was_given(first):
     script = f"""
 {first}
 import numpy as np
-from mauve_core.numerics.feature_space.projection import project
+from mauve_core.clusters.projection import project
 project(np.random.default_rng(0).normal(size=(40, 3)), seed=0)
 import torch
 print(before, torch.get_num_threads())

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.quantisers import QUANTISERS, KMeans, Lattice, ResidualMixtureQuantiser
-from mauve_core.numerics.quantisers.base import centre_and_scale, distinct_rows
+from mauve_core.clusters.binning import centre_and_scale, distinct_rows
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.quantisers import QUANTISERS, KMeans, Lattice, ResidualMixtureQuantiser
+from mauve_core.stats.divergences import frontier_integral, probabilities
 
 # Each quantiser with settings that take a fraction of a second, and the number of bins to ask for.
 SMALL = {
@@ -297,7 +296,7 @@ def test_nothing_of_torch_is_changed_for_others_and_their_settings_change_nothin
 @pytest.mark.slow
 def test_importing_loads_no_torch_and_neither_does_k_means():
     check = (
-        "import sys, numpy as np; from mauve_core.numerics.quantisers import QUANTISERS;"
+        "import sys, numpy as np; from mauve_core.clusters.quantisers import QUANTISERS;"
         "QUANTISERS['kmeans'].fit(np.eye(5), 2, seed=0).assign(np.eye(5)); print('torch' in sys.modules)"
     )
     root = Path(__file__).resolve().parents[2]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics import rank_correlation
-from mauve_core.numerics.statistics.rank_correlation import spearman, worst_case_spearman
+from mauve_core.stats import rank_correlation
+from mauve_core.stats.rank_correlation import spearman, worst_case_spearman
 
 # Web text, eight settings of GPT-2 (small, medium, large, xl; sampling, then nucleus): JMLR 2023, tables 5, 8 and 18.
 MAUVE = [0.589, 0.878, 0.373, 0.915, 0.845, 0.936, 0.882, 0.940]

@@ -11,11 +11,9 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, mauve
-from mauve_core.numerics.divergences.generators import GENERATORS, f_divergence
-from mauve_core.numerics.divergences.summaries import frontier_integral_f, mauve_f, mid_f
-from mauve_core.numerics.ratios.log_ratios import LogRatios
-from mauve_core.numerics.ratios.summaries import ratio_divergence, ratio_integral, ratio_mauve, ratio_mid
+from mauve_core.estimators.ratios import LogRatios, ratio_divergence, ratio_integral, ratio_mauve, ratio_mid
+from mauve_core.stats.divergences import REFERENCE_WEIGHTS, mauve
+from mauve_core.stats.f_divergences import GENERATORS, f_divergence, frontier_integral_f, mauve_f, mid_f
 from tests.numerics.gaussian_pairs import Pair
 
 P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.6])

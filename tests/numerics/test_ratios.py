@@ -12,11 +12,7 @@ from scipy.special import gamma
 from sklearn.decomposition import PCA
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, mauve, mauve_area, trapezoid_area
-from mauve_core.numerics.divergences.generators import GENERATORS
-from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
-from mauve_core.numerics.divergences.summaries import f_frontier
-from mauve_core.numerics.ratios.log_ratios import (
+from mauve_core.estimators.ratios import (
     EXPECTATIONS,
     SCALES,
     LogRatios,
@@ -26,6 +22,15 @@ from mauve_core.numerics.ratios.log_ratios import (
     ratio_atoms,
     ratio_frontier,
 )
+from mauve_core.stats.divergences import (
+    REFERENCE_WEIGHTS,
+    frontier_integral,
+    mauve,
+    mauve_area,
+    mid_point,
+    trapezoid_area,
+)
+from mauve_core.stats.f_divergences import GENERATORS, f_frontier
 from tests.numerics.gaussian_pairs import ENDS, Pair
 
 PAIRS = [Pair(3, shift=1.0), Pair(1, shift=2.0), Pair(2, scale=1.5), Pair(6, scale=0.8)]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics import threads
-from mauve_core.numerics.feature_space import reduction
-from mauve_core.numerics.feature_space.reduction import (
+from mauve_core.clusters import reduction
+from mauve_core.clusters.features import require_usable
+from mauve_core.clusters.reduction import (
     common_length_of,
     components_for,
     measure_side,
@@ -16,7 +16,7 @@ from mauve_core.numerics.feature_space.reduction import (
     reduce_sides,
     scatter_axes,
 )
-from mauve_core.numerics.feature_space.stacked import require_usable
+from mauve_core.stats import threads
 
 # Coordinates are rounded to float32 (6e-8) after sums over up to 60 products of numbers up to 1.
 FLOAT32 = 1e-6

@@ -9,9 +9,14 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal
 
-from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser, negative_log_likelihood
-from mauve_core.numerics.quantisers.residual_layers import LEAST_DEVIATION, start_layers
-from mauve_core.numerics.quantisers.residual_mixture import fit_mixture, log_joint
+from mauve_core.clusters.residual_mixture import (
+    LEAST_DEVIATION,
+    ResidualMixtureQuantiser,
+    fit_mixture,
+    log_joint,
+    negative_log_likelihood,
+    start_layers,
+)
 
 pytestmark = pytest.mark.integration
 

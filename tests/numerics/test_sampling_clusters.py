@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_spread
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
-from mauve_core.numerics.resampling.sampling_clusters import errors_against_k, merged, recommend_clusters
-from mauve_core.numerics.resampling.sampling_error import PlugIn
+from mauve_core.stats.divergences import frontier_integral, mauve, mid_point
+from mauve_core.stats.sampling_error import PlugIn, errors_against_k, merged, recommend_clusters
 from tests.numerics.histograms import count_pairs
 from tests.numerics.sampled import assert_equal, sample
 

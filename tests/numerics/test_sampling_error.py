@@ -12,10 +12,9 @@ from numpy.random import SeedSequence
 from scipy.special import xlogy
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence
-from mauve_core.numerics.resampling import sampling_error
-from mauve_core.numerics.resampling.sampling_error import FRONTIER, PlugIn, measured_errors
+from mauve_core.stats import sampling_error
+from mauve_core.stats.divergences import frontier_integral, kl_divergence, mauve
+from mauve_core.stats.sampling_error import FRONTIER, PlugIn, measured_errors
 from tests.numerics.sampled import SIZES, assert_equal
 
 P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.6])

@@ -9,11 +9,17 @@ from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_spread
-from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.resampling.sampling_clusters import errors_against_k, merged
-from mauve_core.numerics.resampling.sampling_error import PlugIn, measured_errors
-from mauve_core.numerics.resampling.sampling_texts import doublings, errors_against_n, log_slope, recommend_texts
+from mauve_core.stats.divergences import frontier_integral, mid_point, probabilities
+from mauve_core.stats.sampling_error import (
+    PlugIn,
+    doublings,
+    errors_against_k,
+    errors_against_n,
+    log_slope,
+    measured_errors,
+    merged,
+    recommend_texts,
+)
 from tests.numerics.sampled import assert_equal, sample
 
 

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
-from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.stats.divergences import frontier_integral, mauve, mid_point, score_counts
 from tests.numerics.histograms import count_pairs
 
 

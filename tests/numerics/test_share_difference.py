@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
+from mauve_core.stats.two_groups import share_difference, stratified_difference
 
 Counts = tuple[int, int, int, int]
 

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.numerics.strings.sequences import Sequences
-from mauve_core.numerics.strings.shared import Windows, longest_run, shared_ngrams, windows
+from mauve_core.estimators.token_sequences import Sequences, Windows, longest_run, shared_ngrams, windows
 
 N = 3
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.numerics.divergences.count_pairs import count_pairs
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.shifted_frontiers import REACH, Bins, shifted_sums
-from mauve_core.numerics.divergences.what_if import frontier_by_logs
+from mauve_core.stats.divergences import count_pairs, frontier_integral
+from mauve_core.stats.what_if import REACH, Bins, frontier_by_logs, shifted_sums
 
 K, SEEDS = 30, 2
 

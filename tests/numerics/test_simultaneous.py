@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.simultaneous import simultaneous_intervals
+from mauve_core.stats.resampling import simultaneous_intervals
 
 ROUNDING = 1e-12
 

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, SMOOTHINGS, added_count, probabilities
+from mauve_core.stats.divergences import ADDED_COUNT, SMOOTHINGS, added_count, frontier_integral, probabilities
 from tests.numerics.histograms import count_pairs
 
 ADD_B = ("none", "krichevsky-trofimov", "laplace", "add-0.01", "add-3")

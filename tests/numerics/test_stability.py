@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, fisher_exact
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.stability import (
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.stats.stability import (
     AGREEMENT,
     KEPT,
     LABELS,
@@ -238,7 +238,7 @@ class TestPValues:
     def test_portions_do_not_matter(self, monkeypatch):
         labels = random_labels(8)
         whole = cluster_stability(labels, 12, seed=0, units=np.tile(np.arange(12), 2)).p
-        monkeypatch.setattr("mauve_core.numerics.resampling.stability._ENTRIES", 24 * 7)
+        monkeypatch.setattr("mauve_core.stats.stability._ENTRIES", 24 * 7)
         parts = cluster_stability(labels, 12, seed=0, units=np.tile(np.arange(12), 2)).p
         np.testing.assert_array_equal(parts, whole)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.feature_space.stacked import Stacked, require_usable, stacked
+from mauve_core.clusters.features import Stacked, require_usable, stacked
 
 DTYPES = (np.float16, np.float32, np.float64, np.int32)
 

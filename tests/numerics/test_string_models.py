@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.strings.kneser_ney import FALLBACK, KneserNey, estimated_discounts
-from mauve_core.numerics.strings.string_models import string_ratios
+from mauve_core.estimators.string_models import FALLBACK, KneserNey, estimated_discounts, string_ratios
 
 texts_of_few_tokens = st.lists(st.lists(st.integers(0, 3), max_size=8), min_size=1, max_size=8)
 

@@ -11,32 +11,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences import summaries
-from mauve_core.numerics.divergences.frontier import divergence_frontier, mauve, reference_weights
-from mauve_core.numerics.divergences.generators import (
-    GENERATORS,
-    f_divergence,
-    interpolated_chi2,
-    interpolated_kl,
-    skew_js,
+from mauve_core.stats import f_divergences
+from mauve_core.stats.divergences import (
+    SMOOTHINGS,
+    divergence_frontier,
+    frontier_integral,
+    kl_divergence,
+    mauve,
+    mid_point,
+    reference_weights,
 )
-from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
-from mauve_core.numerics.divergences.summaries import (
+from mauve_core.stats.f_divergences import (
     CLUSTER_SCALE,
     CLUSTER_SMOOTHING,
     FIVE,
+    GENERATORS,
     auc,
     backward_kl,
     exponentiated_kl,
+    f_divergence,
     f_frontier,
     forward_kl,
     frontier_integral_f,
     integrated_frontier,
+    interpolated_chi2,
+    interpolated_kl,
     jensen_shannon,
     mauve_f,
     mid_f,
     ranges,
+    skew_js,
 )
 from tests.numerics.histograms import near_pair, pairs, relative_error
 from tests.numerics.test_generators import textbook
@@ -297,7 +301,7 @@ class TestFive:
 
 class TestErrors:
     def test_an_integral_that_does_not_settle_is_no_number(self, monkeypatch):
-        monkeypatch.setattr(summaries, "_SETTLED", -1.0)
+        monkeypatch.setattr(f_divergences, "_SETTLED", -1.0)
         with pytest.raises(InputError, match="does not converge"):
             integrated_frontier([0.5, 0.5], [0.4, 0.6], "js")
 

@@ -8,8 +8,8 @@ import time
 import pytest
 from threadpoolctl import threadpool_info
 
-from mauve_core.numerics import threads
-from mauve_core.numerics.threads import parallel_map, single_threaded_blas, usable_cores
+from mauve_core.stats import threads
+from mauve_core.stats.threads import parallel_map, single_threaded_blas, usable_cores
 
 
 @pytest.fixture

@@ -14,24 +14,22 @@ from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import block_array, eye_array, kron
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, trapezoid_area
-from mauve_core.numerics.transport import costs
-from mauve_core.numerics.transport.costs import (
-    exact_cost,
-    exact_plan,
-    frechet_cost,
-    plug_in_cost,
-    quantised_cost,
-    squared_distances,
-)
-from mauve_core.numerics.transport.frontiers import (
+from mauve_core.estimators import transport
+from mauve_core.estimators.transport import (
     barycentre_on_centres,
     barycentric_frontier,
     displacement_frontier,
     entropic_barycentres,
+    exact_cost,
+    exact_plan,
+    frechet_cost,
     linear_frontier,
     median_cost,
+    plug_in_cost,
+    quantised_cost,
+    squared_distances,
 )
+from mauve_core.stats.divergences import REFERENCE_WEIGHTS, trapezoid_area
 
 SOLVERS = 1e-9
 WEIGHTS = np.array([0.1, 0.35, 0.5, 0.8])
@@ -119,7 +117,7 @@ class TestPlugIn:
         assert plug_in_cost(x, x[::-1]) == 0
 
     def test_samples_beyond_the_limit_are_refused_not_cut(self, monkeypatch):
-        monkeypatch.setattr(costs, "EXACT_LIMIT", 10)
+        monkeypatch.setattr(transport, "EXACT_LIMIT", 10)
         x = np.random.default_rng(0).normal(size=(11, 2))
         with pytest.raises(InputError, match=r"at most 10 per side.*Received: 11.*quantized"):
             plug_in_cost(x[:5], x)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.transport import costs as module
-from mauve_core.numerics.transport.costs import plug_in_cost, plug_in_parts
+from mauve_core.estimators import transport as module
+from mauve_core.estimators.transport import plug_in_cost, plug_in_parts
 
 # Both end at a least cost of one linear program; sums of up to 120 products in other orders.
 ROUNDING = 1e-11

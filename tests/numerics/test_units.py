@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling import units as module
-from mauve_core.numerics.resampling.units import (
+from mauve_core.stats import units as module
+from mauve_core.stats.units import (
     LEAST_UNITS,
     RATE_STEPS,
     Draws,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.statistics.vendi import vendi_score
+from mauve_core.stats.diversity import vendi_score
 
 
 def plain(x):

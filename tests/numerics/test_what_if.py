@@ -9,11 +9,21 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import divergence_frontier
-from mauve_core.numerics.divergences.greedy import _NODES, ACTIONS, BEST, _after, _changed, _moves, greedy
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, probabilities
-from mauve_core.numerics.divergences.what_if import capped, dropped, frontier_by_logs, matched, weighted_counts
+from mauve_core.stats.divergences import ADDED_COUNT, divergence_frontier, probabilities, score_counts
+from mauve_core.stats.what_if import (
+    _NODES,
+    ACTIONS,
+    BEST,
+    _after,
+    _changed,
+    _moves,
+    capped,
+    dropped,
+    frontier_by_logs,
+    greedy,
+    matched,
+    weighted_counts,
+)
 from tests.numerics.histograms import count_pairs
 
 # Sums of a dozen numbers of order 1 in another order.

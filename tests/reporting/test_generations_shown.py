@@ -14,9 +14,9 @@ from mauve_core.figures.leaderboard import hover_label, leaderboard_frame, shown
 from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.reporting.written import latex_table, markdown_table
-from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import mean_and_spread, pooled_sentence, spread_sentence, to_table
 from mauve_core.store import RunStore
 from tests.repeated import make_repeated_comparison, store_repeated

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.scoring.advice import advice, minor_advice
 from mauve_core.scoring.result import Source
+from mauve_core.scoring.sides import advice, minor_advice
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.pairing import equalized
 

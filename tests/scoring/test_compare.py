@@ -10,20 +10,17 @@ from numpy.random import SeedSequence
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.numerics.divergences.kl import kl_divergence
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.divergences.summaries import mauve_f
-from mauve_core.numerics.feature_space.projection import map_of
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.units import each_alone
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.projection import map_of
+from mauve_core.clusters.reduction import reduce_features
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.estimates import basis_of_sides, estimates_of, rescored, score_basis
+from mauve_core.scoring.estimates import TwoSides, basis_of_sides, estimates_of, rescored, score_basis
 from mauve_core.scoring.partitioning import MIN_TEXTS, partitions
-from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import OTHER_HALF, Partition
 from mauve_core.scoring.streams import half_seeds
+from mauve_core.stats.divergences import kl_divergence, probabilities, score_counts
+from mauve_core.stats.f_divergences import mauve_f
+from mauve_core.stats.units import each_alone
 from mauve_core.texts import corpus_from_texts
 from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs, make_side
@@ -324,7 +321,7 @@ def test_a_large_map_is_fitted_on_some_texts_of_every_source_and_cluster(inputs,
         strata.append(groups)
         return map_of(x, groups, most=90, **options)
 
-    monkeypatch.setattr("mauve_core.numerics.feature_space.projection.map_of", few)
+    monkeypatch.setattr("mauve_core.clusters.projection.map_of", few)
     large = compare(
         human, {"close": candidates["close"]}, config, features=given, progress=lambda *state: seen.append(state)
     )

@@ -20,12 +20,12 @@ from transformers import AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.reduction import reduce_features
 from mauve_core.encoders import Encoder, encode
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring import compute_mauve as module
 from mauve_core.scoring.compute_mauve import MauveResult, compute_mauve
+from mauve_core.stats.divergences import score_counts
 from tests.tiny_models import SENTENCES, make_gpt2
 
 SEEDS = 10

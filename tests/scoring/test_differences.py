@@ -17,9 +17,6 @@ from scipy.stats import binom, norm, t
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.progress import Progress, silent
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling import units as units_module
-from mauve_core.numerics.resampling.units import draw_slots
 from mauve_core.scoring import differences
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.differences import (
@@ -35,6 +32,9 @@ from mauve_core.scoring.differences import (
 from mauve_core.scoring.estimates import scored
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Partition, Source
 from mauve_core.scoring.streams import stream
+from mauve_core.stats import units as units_module
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.units import draw_slots
 from tests.synthetic import make_comparison_inputs
 
 pytestmark = pytest.mark.integration

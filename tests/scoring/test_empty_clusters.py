@@ -10,13 +10,8 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.scoring.empty_clusters import (
-    COLUMNS,
-    empty_cluster_rows,
-    empty_clusters,
-    empty_clusters_json,
-)
 from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import EMPTY_CLUSTERS_COLUMNS, empty_cluster_rows, empty_clusters, empty_clusters_json
 from tests.handmade import make_comparison
 
 
@@ -72,7 +67,7 @@ def test_each_generation_has_a_histogram_of_its_own() -> None:
 def test_rows_and_json() -> None:
     comparison = with_labels(([0, 1, 1], [5, 5, 5]), ([0, 1, 2, 3], [5, 4, 3]))
     (row,) = empty_cluster_rows(comparison)
-    assert len(row) == len(COLUMNS)
+    assert len(row) == len(EMPTY_CLUSTERS_COLUMNS)
     assert [with_plain_spaces(cell) for cell in row[1:]] == [
         "6",
         "3.0 ± 1.4 (50.0%)",

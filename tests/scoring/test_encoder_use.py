@@ -13,14 +13,13 @@ from mauve_core.encoders.features import FeatureStore
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.reporting.score_sections import making_section
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
 from mauve_core.scoring.serialization import (
     ComparisonRecord,
     arrays_of_comparison,
     comparison_from_record,
     record_of_comparison,
 )
-from mauve_core.scoring.tables import to_table
+from mauve_core.scoring.tables import length_in_words, pooling_in_words, to_table
 from tests.handmade import make_comparison
 from tests.tiny_models import MAKERS
 

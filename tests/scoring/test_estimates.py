@@ -15,13 +15,9 @@ from scipy.special import rel_entr
 
 from mauve_core.base.config import SCORE_BOUNDS, SCORES, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import divergence_frontier
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
-from mauve_core.scoring.estimates import basis_of, rescored, score_basis
-from mauve_core.scoring.replicates import CountSamples
-from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.estimates import CountSamples, basis_of, rescored, score_basis
+from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.stats.divergences import SMOOTHINGS, divergence_frontier, probabilities, score_counts
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
 from tests.scoring.test_differences import any_units

@@ -12,9 +12,6 @@ from scipy.stats import binom, norm, t
 
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.detectable import POWER
 from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.gate import (
     BASELINE,
@@ -27,6 +24,8 @@ from mauve_core.scoring.gate import (
 from mauve_core.scoring.gate_rule import MEASURE, SMALLEST_EFFECTS, GateRule, GateTest, verdict_of
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
+from mauve_core.stats.divergences import frontier_integral, score_counts
+from mauve_core.stats.multiple_tests import POWER
 
 SIDES = (HUMAN, BASELINE, CANDIDATE)
 K, SCALE, LEVEL = 8, 5.0, 0.05

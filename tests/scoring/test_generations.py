@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.units import Draws, generation_units, units_of
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import generation_sides, score_basis, scored, spreads_of
 from mauve_core.scoring.result import Comparison
@@ -29,6 +27,8 @@ from mauve_core.scoring.serialization import (
     record_of_comparison,
 )
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.units import Draws, generation_units, units_of
 from tests.repeated import CONFIG, make_repeated_comparison, make_repeated_inputs
 from tests.scoring.test_differences import (
     ROUNDING,

@@ -8,14 +8,11 @@ from scipy.stats import binom
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import divergence_frontier, trapezoid_area
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.resampling.units import each_alone, exchange_rate
-from mauve_core.scoring.estimates import ScoreBasis, basis_of_sides, estimates_of, spreads_of
+from mauve_core.scoring.estimates import ScoreBasis, TwoSides, basis_of_sides, estimates_of, spreads_of
 from mauve_core.scoring.grouped import BINS_AT_ONCE, PARTS, basis_of_groups, few_groups
-from mauve_core.scoring.replicates import TwoSides
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import divergence_frontier, frontier_integral, probabilities, trapezoid_area
+from mauve_core.stats.units import each_alone, exchange_rate
 
 SCORE, SEED = ScoreConfig(bootstrap=200), np.random.SeedSequence(1)
 

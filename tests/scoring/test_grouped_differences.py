@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.stats import binom, t
 
 from mauve_core.base.config import SCORES, ScoreConfig
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.scoring.differences import FOLDS, PERMUTATIONS, deal_to_groups, pairs_of
-from mauve_core.scoring.grouped_differences import LIKE_SIZES, differences_of_groups
+from mauve_core.scoring.grouped import LIKE_SIZES, differences_of_groups
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.multiple_tests import holm
 
 pytestmark = pytest.mark.integration
 
@@ -148,5 +148,5 @@ def test_blocks_of_exchanges_change_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     rng = np.random.default_rng(4)
     human, sides = table(rng, FLAT), {"one": table(rng, NEAR), "other": table(rng, FAR)}
     whole = between(human, sides)
-    monkeypatch.setattr("mauve_core.scoring.grouped_differences.BINS_AT_ONCE", 70 * 2 * K)
+    monkeypatch.setattr("mauve_core.scoring.grouped.BINS_AT_ONCE", 70 * 2 * K)
     assert between(human, sides) == whole

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.units import each_alone, units_of
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
-from mauve_core.scoring.result import OTHER_HALF, Comparison
-from mauve_core.scoring.splits import Split, splits
-from mauve_core.scoring.spread import Estimate
-from mauve_core.scoring.streams import half_seeds
+from mauve_core.scoring.result import OTHER_HALF, Comparison, Estimate
+from mauve_core.scoring.streams import Split, half_seeds, splits
+from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.units import each_alone, units_of
 from tests.scoring.test_intervals import PROMPTS, PlainTwin, with_prompts
 from tests.synthetic import make_comparison_inputs
 

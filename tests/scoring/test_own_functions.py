@@ -12,11 +12,11 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from mauve_core import Comparison, RunStore, compare, to_json
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
-from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.clusters.k_means import kmeans
 from mauve_core.scoring import partitioning
-from mauve_core.scoring.own_clustering import labels_by, sum_of_squares
+from mauve_core.scoring.settings import labels_by, sum_of_squares
 from mauve_core.scoring.tables import to_table
+from mauve_core.stats.divergences import frontier_integral, mid_point
 
 N, K = 90, 6
 SETTINGS: dict[str, Any] = {

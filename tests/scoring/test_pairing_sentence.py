@@ -10,13 +10,13 @@ import pytest
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import from_json
 from mauve_core.reporting.methods_text import methods_paragraph
-from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (
     ComparisonRecord,
     arrays_of_comparison,
     comparison_from_record,
     record_of_comparison,
+    to_json,
 )
 from mauve_core.scoring.tables import pairing_sentence, to_table
 from mauve_core.texts.pairing import MatchedBy

@@ -14,10 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, divergence_frontier, mauve, reference_weights
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.scoring.compute_mauve import compute_mauve
+from mauve_core.stats.divergences import (
+    REFERENCE_WEIGHTS,
+    divergence_frontier,
+    frontier_integral,
+    mauve,
+    reference_weights,
+    score_counts,
+)
 from tests.numerics.histograms import exact_frontier_integral, near_pair, relative_error
 
 pytest.importorskip("mauve", reason="mauve-text is not installed")

@@ -11,9 +11,9 @@ import pytest
 from mauve_core.base.config import HUMAN
 from mauve_core.scoring.differences import FOLDS, deal_to_groups
 from mauve_core.scoring.estimates import scored
-from mauve_core.scoring.reduced_integral import floor, reduced_integral
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.streams import stream
+from mauve_core.scoring.tables import floor, reduced_integral
 from tests.scoring.test_differences import SKEWED, UNIFORM, comparison_of
 from tests.scoring.test_intervals import integral
 

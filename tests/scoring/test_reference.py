@@ -15,16 +15,15 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.figures.leaderboard import leaderboard_frame, like_for_like_rows
 from mauve_core.reporting.score_sections import leaderboard_section
 from mauve_core.reporting.written import latex_table, markdown_table
-from mauve_core.scoring.comparison_json import to_json
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN, like_for_like_sentence, reference_sentences
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (
     ComparisonRecord,
     arrays_of_comparison,
     comparison_from_record,
     record_of_comparison,
+    to_json,
 )
-from mauve_core.scoring.tables import to_table
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, like_for_like_sentence, reference_sentences, to_table
 from mauve_core.texts.pairing import MatchedBy
 from tests.handmade import estimate, make_comparison, with_like_for_like
 

@@ -13,19 +13,18 @@ from mauve_core import compute_mauve
 from mauve_core.analysis.what_if import prepare
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.clusters import features, k_means
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.reduction import reduce_features
 from mauve_core.encoders.external_features import features_of, open_features
-from mauve_core.numerics.divergences.frontier import reference_weights
-from mauve_core.numerics.feature_space import stacked
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans import clustering
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling import units
-from mauve_core.numerics.resampling.units import BLOCK_BYTES
-from mauve_core.scoring import estimates, replicates
+from mauve_core.scoring import estimates
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.sides import require_room
+from mauve_core.stats import units
+from mauve_core.stats.divergences import reference_weights
+from mauve_core.stats.units import BLOCK_BYTES
 from mauve_core.texts import corpus_from_texts, limits
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
@@ -46,10 +45,10 @@ def test_blocks_of_resamples_give_the_same_digits(kind, monkeypatch):
     any_units(monkeypatch)
     comparison = with_resamples(101)
     basis = score_basis(comparison, kind, "none")
-    monkeypatch.setattr(replicates, "COUNT_BYTES", 2000)
+    monkeypatch.setattr(estimates, "COUNT_BYTES", 2000)
     monkeypatch.setattr(estimates, "CURVES_AT_ONCE", 7)
     for name, counts in sample_counts(comparison, kind).items():
-        blocks = list(replicates.count_blocks(two_sides(comparison, kind, name), comparison.config.score))
+        blocks = list(estimates.count_blocks(two_sides(comparison, kind, name), comparison.config.score))
         assert len(blocks) > 5
         for block in blocks:
             assert 8 * (block.p_resampled.size + block.q_resampled.size) <= 2000
@@ -66,7 +65,7 @@ def test_blocks_of_resamples_give_the_same_digits(kind, monkeypatch):
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_resamples_but_for_their_frontiers(monkeypatch):
-    monkeypatch.setattr(replicates, "COUNT_BYTES", MB)
+    monkeypatch.setattr(estimates, "COUNT_BYTES", MB)
     comparison = with_resamples(40_000)
     score = comparison.config.score
     kept = score.bootstrap * score.seeds * len(comparison.candidates) * (2 * 25 + 2) * 8
@@ -149,7 +148,7 @@ def test_labels_and_what_ifs_are_counted_too(monkeypatch):
 def test_many_restarts_are_compared_a_few_at_a_time(monkeypatch):
     x = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
     expected = kmeans(x, 20, restarts=9, seed=3)
-    monkeypatch.setattr(clustering, "RESTARTS_AT_ONCE", 2)
+    monkeypatch.setattr(k_means, "RESTARTS_AT_ONCE", 2)
     found = kmeans(x, 20, restarts=9, seed=3)
     assert found.objectives == expected.objectives
     np.testing.assert_array_equal(found.labels, expected.labels)
@@ -167,23 +166,23 @@ def wide_file(path: Path, rows: int, columns: int) -> Path:
 def test_twenty_million_columns_are_refused_before_they_are_read(tmp_path, monkeypatch):
     corpus = corpus_from_texts([f"text {i}" for i in range(20)], name="q")
     path = wide_file(tmp_path / "x.npy", 20, 20_000_000)
-    said = rf"too many columns.*8,192.*20,000,000.*{stacked.COLUMNS_VARIABLE}"
+    said = rf"too many columns.*8,192.*20,000,000.*{features.COLUMNS_VARIABLE}"
     with pytest.raises(InputError, match=rf"x\.npy.*{said}"):
         features_of("q", corpus, path)
     array = open_features(path)
     for refuse in (lambda: compute_mauve(p_features=array, q_features=array), lambda: reduce_features(array)):
         with pytest.raises(InputError, match=said):
             refuse()
-    monkeypatch.setenv(stacked.COLUMNS_VARIABLE, "20000000")
+    monkeypatch.setenv(features.COLUMNS_VARIABLE, "20000000")
     assert features_of("q", corpus, path).shape == (20, 20_000_000)
-    monkeypatch.setenv(stacked.COLUMNS_VARIABLE, "many")
+    monkeypatch.setenv(features.COLUMNS_VARIABLE, "many")
     with pytest.raises(InputError, match="is not a valid limit"):
         features_of("q", corpus, path)
 
 
 def test_blocks_are_bounded_by_bytes(monkeypatch):
-    table = stacked.Stacked([np.arange(60.0).reshape(20, 3)])
-    monkeypatch.setattr(stacked, "BLOCK_BYTES", 50)
+    table = features.Stacked([np.arange(60.0).reshape(20, 3)])
+    monkeypatch.setattr(features, "BLOCK_BYTES", 50)
     blocks = list(table.blocks())
     assert {len(rows) for _, rows in blocks} == {4}
     np.testing.assert_array_equal(np.concatenate([rows for _, rows in blocks]), np.asarray(table))

@@ -18,12 +18,17 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
 from mauve_core.base.words import TEXTS
 from mauve_core.scoring import tables
-from mauve_core.scoring.comparison_json import to_json
-from mauve_core.scoring.reference import human_vs_human_sentence
-from mauve_core.scoring.result import Candidate, Comparison, Difference
-from mauve_core.scoring.spread import Estimate
-from mauve_core.scoring.tables import aligned, rank_sentence, standings, to_table
-from mauve_core.scoring.ties import overlap, shared_ranks
+from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate
+from mauve_core.scoring.serialization import to_json
+from mauve_core.scoring.tables import (
+    aligned,
+    human_vs_human_sentence,
+    overlap,
+    rank_sentence,
+    shared_ranks,
+    standings,
+    to_table,
+)
 from tests.handmade import N, estimate, make_comparison, untested, with_tests
 
 

@@ -8,10 +8,16 @@ from itertools import combinations
 import pytest
 
 from mauve_core.base.config import SCORES
-from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.result import Candidate, Comparison, Difference
-from mauve_core.scoring.tables import places_sentence, standings, to_table
-from mauve_core.scoring.ties import disagreement_sentence, letters_of, letters_sentence
+from mauve_core.scoring.serialization import to_json
+from mauve_core.scoring.tables import (
+    disagreement_sentence,
+    letters_of,
+    letters_sentence,
+    places_sentence,
+    standings,
+    to_table,
+)
 from tests.handmade import estimate, make_comparison
 
 NAMES = ("worst", "best", "middle")

@@ -14,7 +14,7 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.errors import InputError
 from mauve_core.cli import studying
 from mauve_core.decoding import GenerationSettings, parse_decoder
-from mauve_core.decoding.served import ServerOptions
+from mauve_core.decoding.engines import ServerOptions
 from mauve_core.encoders.models import load_tokenizer
 from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.stored import stored_measurements

@@ -12,7 +12,7 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
-from mauve_core.decoding.served import ServerOptions, parameters_of
+from mauve_core.decoding.engines import ServerOptions, parameters_of
 from tests.servers.killing import killed_once
 from tests.servers.stub import (
     KEY,

@@ -21,8 +21,8 @@ import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.clusters.k_means import kmeans
 from mauve_core.experiments.over_shards import answers_over_all
-from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compare import compare
 from mauve_core.shards import clustering, partitioning
 from mauve_core.shards.compare import compare_shards, encode_tasks

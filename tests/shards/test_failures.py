@@ -17,8 +17,8 @@ import pytest
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
+from mauve_core.clusters.k_means import too_few
 from mauve_core.encoders.tokenizing import NoFeaturesError
-from mauve_core.numerics.kmeans.clustering import too_few
 from mauve_core.shards import checking, encoding, failures, sizes
 from mauve_core.shards.checking import require_enough_rows
 from mauve_core.shards.compare import compare_shards, encode_tasks

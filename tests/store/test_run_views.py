@@ -25,8 +25,8 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.cli import app_process
 from mauve_core.cli.app_process import RunningApp, open_run
 from mauve_core.experiments.saved_runs import load_run
-from mauve_core.scoring.comparison_views import ComparisonViews
-from mauve_core.scoring.own_divergence import divergence
+from mauve_core.scoring.estimates import divergence
+from mauve_core.scoring.result import ComparisonViews
 from mauve_core.store import Run, RunStore
 from mauve_core.store.run_views import RunViews
 from tests.synthetic import make_run

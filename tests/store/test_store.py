@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import write_atomically
-from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.serialization import to_json
 from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
 from mauve_core.store.index import INDEX
 from tests.handmade import N, make_comparison, make_corpora, make_features, with_tests

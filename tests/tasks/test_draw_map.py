@@ -15,9 +15,9 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.progress import Progress
+from mauve_core.clusters import projection
 from mauve_core.jobs import queue, worker
 from mauve_core.jobs.state import CANCEL, TASK, JobState, read_state
-from mauve_core.numerics.feature_space import projection
 from mauve_core.scoring.compare import DRAWING, compare
 from mauve_core.store import Run, RunStore, archive
 from mauve_core.tasks.comparison import ComparisonTask

@@ -18,7 +18,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.comparison_json import to_json
+from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import to_table
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import compare_and_store

@@ -43,29 +43,28 @@ from mauve_core.figures import differences, frontier, leaderboard
 from mauve_core.figures.theme import short_name
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
-from mauve_core.scoring.advice import minor_advice
-from mauve_core.scoring.encoder_use import length_in_words, pooling_in_words
-from mauve_core.scoring.reference import (
-    LIKE_FOR_LIKE_NOTE,
-    human_vs_human_label,
-    like_for_like_sentence,
-    reference_sentences,
-)
-from mauve_core.scoring.result import Comparison, Difference
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Comparison, Difference, Estimate
+from mauve_core.scoring.sides import minor_advice
 from mauve_core.scoring.tables import (
+    LIKE_FOR_LIKE_NOTE,
     TITLES,
+    disagreement_sentence,
+    human_vs_human_label,
     interval_of,
+    length_in_words,
+    letters_sentence,
+    like_for_like_sentence,
     mean_and_spread,
     pairing_sentence,
+    pooling_in_words,
     rank_label,
     rank_sentence,
+    reference_sentences,
     spread_sentence,
     standings,
     tests_sentence,
     texts_interval,
 )
-from mauve_core.scoring.ties import disagreement_sentence, letters_sentence
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 from mauve_core.tasks.recompare import RecompareTask, suggested_name

@@ -22,8 +22,7 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, names_se
 from mauve_core.base.errors import InputError
 from mauve_core.decoding import DECODERS, GenerationSettings, parse_decoder
 from mauve_core.decoding.decoders import DecoderKind, Parameter
-from mauve_core.decoding.files import written_once
-from mauve_core.decoding.prompts import MAX_REPEATS
+from mauve_core.decoding.files import MAX_REPEATS, written_once
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask

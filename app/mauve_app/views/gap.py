@@ -57,11 +57,11 @@ from mauve_core.base.formatting import (
 from mauve_core.figures.gap import common_reach, ledger_figure, steps_figure, what_if_figure
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
-from mauve_core.numerics.divergences.smoothing import ADDED_COUNT
-from mauve_core.numerics.resampling.stability import LABELS
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import TITLES, texts_interval
+from mauve_core.stats.divergences import ADDED_COUNT
+from mauve_core.stats.stability import LABELS
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
 TABS: dict[GapTab, str] = {

@@ -39,7 +39,7 @@ from mauve_core.judgments import (
     ratings_to_csv,
     with_digests,
 )
-from mauve_core.numerics.statistics.bradley_terry import win_probability
+from mauve_core.stats.bradley_terry import win_probability
 from mauve_core.store import Run
 
 # JMLR 2023 leaves out ratings faster than this.

@@ -24,9 +24,8 @@ from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.methods import stored_methods
 from mauve_core.figures import sampling as figures
 from mauve_core.figures.theme import Style, candidate_styles, short_name
-from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
-from mauve_core.numerics.resampling.sampling_texts import TextAdvice
-from mauve_core.scoring import empty_clusters
+from mauve_core.scoring import tables
+from mauve_core.stats.sampling_error import ClusterAdvice, TextAdvice
 from mauve_core.store import Run
 
 SECTIONS: dict[MethodsSection, str] = {"methods": "Estimators", "encoders": "Encoders"}
@@ -132,14 +131,15 @@ def _enough(run_id: str) -> None:
 
 def _empty_clusters(run: Run) -> None:
     """How many clusters lack a side, for every candidate."""
-    rows = [
-        (f"**{escaped(short_name(name))}**", *cells)
-        for name, *cells in empty_clusters.empty_cluster_rows(run.comparison)
-    ]
+    rows = [(f"**{escaped(short_name(name))}**", *cells) for name, *cells in tables.empty_cluster_rows(run.comparison)]
     said = run.comparison.words.said
-    with st.expander(empty_clusters.TITLE, icon=":material/grid_off:", key="empty_clusters"):
-        st.table(pd.DataFrame(rows, columns=[*map(said, empty_clusters.COLUMNS)]), border="horizontal", hide_index=True)
-        st.caption(said(empty_clusters.NOTE))
+    with st.expander(tables.EMPTY_CLUSTERS_TITLE, icon=":material/grid_off:", key="empty_clusters"):
+        st.table(
+            pd.DataFrame(rows, columns=[*map(said, tables.EMPTY_CLUSTERS_COLUMNS)]),
+            border="horizontal",
+            hide_index=True,
+        )
+        st.caption(said(tables.EMPTY_CLUSTERS_NOTE))
 
 
 def _enough_texts(run: Run, advice: TextAdvice, style: Style) -> None:

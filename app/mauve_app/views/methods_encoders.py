@@ -33,8 +33,7 @@ from mauve_core.figures import encoders as figures
 from mauve_core.figures import positions as position_figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.tables import texts_interval
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, texts_interval
 from mauve_core.store import Run
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.texts.kinds import kind_of

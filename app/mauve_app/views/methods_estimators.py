@@ -37,10 +37,10 @@ from mauve_core.experiments.methods import (
 from mauve_core.experiments.methods.ranks import about_ranks
 from mauve_core.figures import agreement, method_tests, methods
 from mauve_core.figures.theme import short_name
-from mauve_core.numerics.divergences.generators import GENERATORS
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN, human_vs_human_sentence
 from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, human_vs_human_sentence
+from mauve_core.stats.divergences import SMOOTHINGS
+from mauve_core.stats.f_divergences import GENERATORS
 from mauve_core.store import Run
 from mauve_core.store.features import without_features
 from mauve_core.tasks.compare_methods import CompareMethodsTask

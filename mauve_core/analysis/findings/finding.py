@@ -30,9 +30,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import interval
 from mauve_core.base.json_codec import Count, Share, Within
 from mauve_core.base.words import Words
-from mauve_core.numerics.resampling.units import require_units
-from mauve_core.numerics.statistics.exchange_test import exchange_test
-from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
+from mauve_core.stats.two_groups import exchange_test, share_difference, stratified_difference
+from mauve_core.stats.units import require_units
 from mauve_core.texts.kinds import TEXT, kind_of
 
 # Share of the units whose texts suggest statements.

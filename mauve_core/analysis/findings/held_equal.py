@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.base.json_codec import Count, Within
-from mauve_core.numerics.divergences.kl import integral_terms
-from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_parts, t_interval
-from mauve_core.numerics.resampling.units import LEAST_UNITS
 from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import integral_terms
+from mauve_core.stats.resampling import jackknife_estimate, jackknife_parts, t_interval
+from mauve_core.stats.units import LEAST_UNITS
 
 GROUPS = 50
 

@@ -23,8 +23,8 @@ from mauve_core.analysis.findings.statements import Agreement, Statement
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.formatting import plural, verb
 from mauve_core.base.progress import Progress, silent
-from mauve_core.decoding.served import CHARACTERS_A_TOKEN, ServerOptions
-from mauve_core.numerics.statistics.agreement import cohen_kappa
+from mauve_core.decoding.engines import CHARACTERS_A_TOKEN, ServerOptions
+from mauve_core.stats.rank_correlation import cohen_kappa
 
 # Conditions that are asked for; further ones are left out.
 PROPOSALS = 20

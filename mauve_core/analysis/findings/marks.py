@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mauve_core.analysis.findings.statements import Statement
-from mauve_core.numerics.strings.repetition import ends_in_copies
+from mauve_core.estimators.token_sequences import ends_in_copies
 from mauve_core.texts.properties import CLOSERS, ENDS, WORD
 
 # Words of a sentence or line whose repetition counts.

@@ -26,7 +26,7 @@ class Sides:
     humans : int
         Number of texts of the reference.
     units : (n,) int array
-        Unit of each text (:mod:`mauve_core.numerics.resampling.units`).
+        Unit of each text (:mod:`mauve_core.stats.units`).
     labels : (n,) int array or None
         Cluster of each text, found without looking at the sides.
     clusters : sequence of str

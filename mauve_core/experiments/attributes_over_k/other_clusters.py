@@ -19,11 +19,11 @@ from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, counted, silent
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.reduction import reduce_features
 from mauve_core.encoders.encoder import encode
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness.frozen import FrozenClusters
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream

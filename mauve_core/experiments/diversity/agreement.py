@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from mauve_core.base.json_codec import Count, Share
 from mauve_core.experiments.diversity.answers import Answers
 from mauve_core.experiments.diversity.measures import CosineDistance, distance_by_group
-from mauve_core.numerics.statistics.mode_distances import distances_within
-from mauve_core.numerics.statistics.mode_gap import Gap
+from mauve_core.stats.diversity import Gap, distances_within
 from mauve_core.texts.pairing import LEAST_PROMPTS
 
 RESAMPLES = 1000

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.diversity.answers import Answers
-from mauve_core.numerics.statistics.block_means import Mean
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.diversity import Mean
 
 DRAWS = 100
 

@@ -11,15 +11,20 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.json_codec import Within
+from mauve_core.estimators.token_sequences import Overlap
 from mauve_core.experiments.diversity.answers import Answers, Rows, dealt
 from mauve_core.experiments.text_measures.self_bleu import ORDER, sentence_scores, word_ids
-from mauve_core.numerics import _checks
-from mauve_core.numerics.statistics.block_means import Mean, block_mean
-from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes, modes_met
-from mauve_core.numerics.statistics.mode_distances import modes_per_prompt
-from mauve_core.numerics.statistics.mode_gap import Gap
-from mauve_core.numerics.statistics.vendi import vendi_score
-from mauve_core.numerics.strings.overlaps import Overlap
+from mauve_core.stats import _checks
+from mauve_core.stats.diversity import (
+    Gap,
+    Mean,
+    ModeCount,
+    block_mean,
+    count_modes,
+    modes_met,
+    modes_per_prompt,
+    vendi_score,
+)
 
 # Prompts whose self-BLEU is computed, at most.
 SELF_BLEU_PROMPTS = 500

@@ -18,10 +18,9 @@ from mauve_core.experiments.diversity.agreement import Agreement, agreement_of
 from mauve_core.experiments.diversity.answers import Answers, answers_of
 from mauve_core.experiments.diversity.human_clusters import MissedClusters, missed_clusters
 from mauve_core.experiments.diversity.measures import Diversity, diversity_of
-from mauve_core.numerics.statistics.mode_distances import gap_between_modes, unit_answers
-from mauve_core.numerics.statistics.mode_gap import Gap
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.diversity import Gap, gap_between_modes, unit_answers
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 from mauve_core.texts.pairing import LEAST_PROMPTS

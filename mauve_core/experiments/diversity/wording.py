@@ -10,9 +10,7 @@ from mauve_core.experiments.diversity.agreement import Agreement
 from mauve_core.experiments.diversity.human_clusters import MissedClusters
 from mauve_core.experiments.diversity.measures import Diversity
 from mauve_core.experiments.diversity.of_run import NeverReached
-from mauve_core.numerics.statistics.block_means import Mean
-from mauve_core.numerics.statistics.mode_count import ModeCount
-from mauve_core.numerics.statistics.mode_gap import Gap
+from mauve_core.stats.diversity import Gap, Mean, ModeCount
 
 # Decimals of cosine distances.
 DISTANCE_DECIMALS = 3

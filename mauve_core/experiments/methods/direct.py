@@ -24,9 +24,9 @@ from mauve_core.base.formatting import verb
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import identify
 from mauve_core.encoders.models import load_tokenizer
+from mauve_core.estimators.ratios import LogRatios, direct_ratios
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios
 
 
 @dataclass(frozen=True)

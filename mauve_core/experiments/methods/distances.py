@@ -12,14 +12,11 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from mauve_core.estimators.kernel_discrepancy import mmd, mmd_left_out
+from mauve_core.estimators.transport import barycentric_frontier, frechet_limit, linear_frontier, quantised_cost
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.sides import Binned, Features, Fit, Rows, Sides
-from mauve_core.numerics.divergences.frontier import Frontier
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.statistics.frechet_limit import frechet_limit
-from mauve_core.numerics.statistics.mmd import mmd, mmd_left_out
-from mauve_core.numerics.transport.costs import quantised_cost
-from mauve_core.numerics.transport.frontiers import barycentric_frontier, linear_frontier
+from mauve_core.stats.divergences import Frontier, probabilities
 
 # Random halves of the human side for the z-score of the MMD.
 MMD_SPLITS = 100

@@ -14,6 +14,19 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
+from mauve_core.clusters.quantisers import QUANTISERS
+from mauve_core.estimators.kernel_discrepancy import kernel_distance, kernel_distances
+from mauve_core.estimators.ratio_estimators import (
+    classifier_ratios,
+    gaussian_ratios,
+    kde_ratios,
+    knn_ratios,
+    knn_ratios_from_gram,
+)
+from mauve_core.estimators.ratios import LogRatios, coordinates_kept
+from mauve_core.estimators.string_kernels import Gram, ngram_gram, subsequence_gram
+from mauve_core.estimators.string_models import string_ratios
+from mauve_core.estimators.transport import plug_in_cost, plug_in_parts
 from mauve_core.experiments.methods.distances import (
     CLUSTERED,
     Discrepancy,
@@ -25,16 +38,6 @@ from mauve_core.experiments.methods.distances import (
 )
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.sides import Binned, Features, Fit, Sides, Tokens
-from mauve_core.numerics.quantisers import QUANTISERS
-from mauve_core.numerics.ratios.classifier import classifier_ratios
-from mauve_core.numerics.ratios.gaussian import gaussian_ratios
-from mauve_core.numerics.ratios.kde import kde_ratios
-from mauve_core.numerics.ratios.knn import knn_ratios, knn_ratios_from_gram
-from mauve_core.numerics.ratios.log_ratios import LogRatios, coordinates_kept
-from mauve_core.numerics.statistics.kernel_distance import kernel_distance, kernel_distances
-from mauve_core.numerics.strings.gram_kernels import Gram, ngram_gram, subsequence_gram
-from mauve_core.numerics.strings.string_models import string_ratios
-from mauve_core.numerics.transport.costs import plug_in_cost, plug_in_parts
 
 # Tokens per n-gram of the n-gram kernel.
 NGRAM = 3

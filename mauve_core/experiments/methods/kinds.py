@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.numerics.divergences.generators import f_divergence
-from mauve_core.numerics.divergences.summaries import FIVE, auc, frontier_integral_f, mauve_f, mid_f
-from mauve_core.numerics.ratios.log_ratios import SCALES, LogRatios
-from mauve_core.numerics.ratios.summaries import ratio_divergence, ratio_integral, ratio_mauve, ratio_mid
+from mauve_core.estimators.ratios import SCALES, LogRatios, ratio_divergence, ratio_integral, ratio_mauve, ratio_mid
+from mauve_core.stats.f_divergences import FIVE, auc, f_divergence, frontier_integral_f, mauve_f, mid_f
 
 # Points over which density ratios are averaged; see ``numerics.ratios.log_ratios``.
 EXPECTATIONS = {"union": "Both samples", "other": "Other sample", "own": "Own sample"}

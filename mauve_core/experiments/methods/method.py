@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.config import SCALE_BOUNDS
 from mauve_core.base.errors import InputError
+from mauve_core.estimators.ratios import LogRatios, ratio_atoms
 from mauve_core.experiments.methods.kinds import (
     CORRECTED_SUMMARIES,
     CORRECTION_REASON,
@@ -30,12 +31,9 @@ from mauve_core.experiments.methods.kinds import (
     SUMMARIES,
     EstimatorKind,
 )
-from mauve_core.numerics.divergences.frontier import Frontier, trapezoid_area
-from mauve_core.numerics.divergences.generators import generator_of
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, added_count
-from mauve_core.numerics.divergences.summaries import FIVE
-from mauve_core.numerics.ratios.log_ratios import LogRatios, ratio_atoms
-from mauve_core.numerics.resampling.bias_reduction import Corrected
+from mauve_core.stats.divergences import SMOOTHINGS, Frontier, added_count, trapezoid_area
+from mauve_core.stats.f_divergences import FIVE, generator_of
+from mauve_core.stats.resampling import Corrected
 
 
 @dataclass(frozen=True)

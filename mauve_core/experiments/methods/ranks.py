@@ -17,10 +17,9 @@ import numpy as np
 from mauve_core.experiments.methods.kinds import ESTIMATORS
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable
-from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import rank_label, standings
-from mauve_core.scoring.ties import told_apart
+from mauve_core.scoring.tables import rank_label, standings, told_apart
+from mauve_core.stats.divergences import STAR_SMOOTHING
 
 Joined = Literal["", "test", "overlap", "unknown"]
 

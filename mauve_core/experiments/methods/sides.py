@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import ScoreConfig
 from mauve_core.base.progress import Progress, silent
+from mauve_core.clusters.k_means import Clustering, default_k, kmeans
+from mauve_core.clusters.reduction import reduce_features
+from mauve_core.estimators.ratios import Coordinates, LogRatios
+from mauve_core.estimators.transport import frechet_cost
 from mauve_core.experiments.methods.method import Method
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import Clustering, default_k, kmeans
-from mauve_core.numerics.ratios.log_ratios import Coordinates, LogRatios
-from mauve_core.numerics.resampling.bias_reduction import Corrected, bias_reduced
-from mauve_core.numerics.resampling.units import each_alone, units_of
-from mauve_core.numerics.transport.costs import frechet_cost
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.divergences import probabilities
+from mauve_core.stats.resampling import Corrected, bias_reduced
+from mauve_core.stats.units import each_alone, units_of
 
 Features = NDArray[np.float32]
 Tokens = list[NDArray[np.int64]]

@@ -34,7 +34,7 @@ from mauve_core.experiments.published.tables import (
     settings,
     table,
 )
-from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
+from mauve_core.stats.rank_correlation import WorstCase, spearman, worst_case_spearman
 
 # Maximum distance of a number from its printed form, plus a margin for binary fractions.
 TOLERANCE = UNIT / 2 + 1e-9

@@ -25,17 +25,10 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, with_spread
 from mauve_core.base.json_codec import Ranged, Share
 from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.resampling.detectable import POWER, detectable_drop
-from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.permutation import (
-    PermutationTest,
-    Statistic,
-    histogram_statistic,
-    permutation_test,
-)
-from mauve_core.scoring.result import Partition
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import Partition, SeedSpread
+from mauve_core.stats.divergences import mauve
+from mauve_core.stats.multiple_tests import POWER, detectable_drop, holm
+from mauve_core.stats.resampling import PermutationTest, Statistic, histogram_statistic, permutation_test
 
 # Chance of at least one false detection among all perturbations of a table, at most.
 LEVEL = 0.05

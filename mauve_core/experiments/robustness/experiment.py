@@ -17,22 +17,20 @@ from mauve_core.base.config import HUMAN, PROBE_SPLITS, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, significant, verb
 from mauve_core.base.progress import Progress, Told, silent
+from mauve_core.clusters.k_means import default_k
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness.detection import detectable_by, permutations_for, split_test
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import Rows, split_rows, usable_rows
 from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.experiments.sweeps.request import STAGE, Request
-from mauve_core.numerics.divergences.frontier import mauve
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
-from mauve_core.numerics.kmeans.clustering import default_k
-from mauve_core.numerics.resampling.detectable import POWER
-from mauve_core.numerics.resampling.permutation import PermutationTest
-from mauve_core.numerics.resampling.units import too_few
 from mauve_core.scoring.partitioning import partitions
-from mauve_core.scoring.result import Partition
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import Partition, SeedSpread
+from mauve_core.stats.divergences import mauve, probabilities
+from mauve_core.stats.f_divergences import CLUSTER_SMOOTHING, FIVE
+from mauve_core.stats.multiple_tests import POWER
+from mauve_core.stats.resampling import PermutationTest
+from mauve_core.stats.units import too_few
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 from mauve_core.texts.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.config import ScoreConfig
-from mauve_core.numerics.feature_space.reduction import Projection, reduce_features
-from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.clusters.features import Stacked
+from mauve_core.clusters.reduction import Projection, reduce_features
 from mauve_core.scoring.result import Partition
 
 # Number of rows per distance computation.

@@ -1,6 +1,6 @@
 """Repeated splits of a source's texts into a reference half and a comparison half.
 
-No unit (:mod:`mauve_core.numerics.resampling.units`) has texts in both, unless units are too few for a test.
+No unit (:mod:`mauve_core.stats.units`) has texts in both, unless units are too few for a test.
 
 Perturbations that pair texts, such as ``swap-halves``, pair them within the comparison half, so that no part of the
 reference half enters it.
@@ -16,9 +16,9 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.units import together
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.units import together
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.pairing import keys_of, prompt_names, units_to_draw

@@ -20,14 +20,13 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import As, Settings, dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.features import FeatureStore
+from mauve_core.estimators.ratio_estimators import COMPONENTS, NEIGHBOURS
 from mauve_core.experiments.methods import ESTIMATORS, Method, MethodScore
 from mauve_core.experiments.methods.evaluation import STAGE, scorer
 from mauve_core.experiments.methods.fitting import DRAWING
 from mauve_core.experiments.sweeps.request import numbers_within, whole_values
 from mauve_core.experiments.sweeps.sweep import attachment_name, require_positive
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
-from mauve_core.numerics.ratios.kde import COMPONENTS
-from mauve_core.numerics.ratios.knn import NEIGHBOURS
 from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 from mauve_core.store.features import stored_features

@@ -11,8 +11,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.decoding.decoders import Decoder, parse_decoder
 from mauve_core.experiments.sweeps.request import Request, Swept, numbers_within, point_of
 from mauve_core.experiments.sweeps.sweep import SweepPoint
-from mauve_core.scoring.result import Candidate
-from mauve_core.scoring.spread import SeedSpread
+from mauve_core.scoring.result import Candidate, SeedSpread
 from mauve_core.texts import Corpus
 from mauve_core.texts.metadata import python_values
 

@@ -21,8 +21,7 @@ from mauve_core.base.json_codec import As, Count, NotNegative, Within
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.scoring.result import SIGNIFICANT
-from mauve_core.scoring.spread import Generations
+from mauve_core.scoring.result import SIGNIFICANT, Generations
 
 # Requirements of a measure: a causal model that scores texts, or the features of both sides.
 Need = Literal["model", "features", "words"]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mauve_core.clusters.neighbours import Choices, occupancy_over_k
 from mauve_core.experiments.text_measures.manifold import ManifoldMeasure
-from mauve_core.numerics.feature_space.neighbours import Choices, occupancy_over_k
 
 
 class Coverage(ManifoldMeasure):

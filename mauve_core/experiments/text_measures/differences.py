@@ -34,10 +34,9 @@ from mauve_core.base.json_codec import Count, NotNegative, Share
 from mauve_core.experiments.text_measures.base import Measure, MeasureDifference, Quantity
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, Groups, Replicates
-from mauve_core.numerics.resampling.detectable import detectable
-from mauve_core.numerics.resampling.jackknife import jackknife_parts, t_interval
-from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.scoring.result import SIGNIFICANT
+from mauve_core.stats.multiple_tests import detectable, holm
+from mauve_core.stats.resampling import jackknife_parts, t_interval
 
 # A standard deviation of this share of T or less is rounding: leaving out any group changes nothing.
 _ROUNDING = 1e-12

@@ -15,7 +15,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.resampling.units import draw_slots
+from mauve_core.stats.units import draw_slots
 
 TEST_SHARE = 0.25
 FOLDS = 5
@@ -108,7 +108,7 @@ def exchange_p_value(
 ) -> float | None:
     """p-value of an accuracy above chance: how often answers are right at least as often for exchanged labels.
 
-    Units are exchanged as in :func:`mauve_core.numerics.resampling.units.draw_slots`.
+    Units are exchanged as in :func:`mauve_core.stats.units.draw_slots`.
 
     Parameters
     ----------

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.progress import Progress, silent
+from mauve_core.estimators.token_sequences import NGrams, ngrams
 from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 
 class Distinct(PlainMeasure):

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
+from mauve_core.estimators.token_sequences import NGrams, ngrams
 from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 ORDERS = (2, 3, 4)
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
+from mauve_core.estimators.transport import frechet_cost
 from mauve_core.experiments.text_measures.base import Measure, Need, NotDefinedError, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.transport.costs import frechet_cost
 
 
 class Frechet(Measure):

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
+from mauve_core.clusters.neighbours import Choices, coverage_over_k
 from mauve_core.experiments.text_measures.base import HalvesTerms, Measure, Need, NotDefinedError, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.feature_space.neighbours import Choices, coverage_over_k
 
 # Default number of neighbors k.
 NEIGHBOURS = 5
@@ -33,7 +33,7 @@ class ManifoldMeasure(Measure):
     of_human: ClassVar[bool]
 
     def statistic(self, x: ArrayLike, manifold: ArrayLike, ks: Sequence[int], choices: Choices) -> NDArray[np.float64]:
-        """(len(ks), len(choices)) values; see :mod:`mauve_core.numerics.feature_space.neighbours`."""
+        """(len(ks), len(choices)) values; see :mod:`mauve_core.clusters.neighbours`."""
         return coverage_over_k(x, manifold, ks, choices)
 
     def terms(

@@ -13,7 +13,7 @@ from mauve_core.base.formatting import decimals_of, printable
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row
 from mauve_core.scoring.result import SIGNIFICANT
-from mauve_core.scoring.ties import shared_ranks
+from mauve_core.scoring.tables import shared_ranks
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.progress import Progress, silent
+from mauve_core.estimators.token_sequences import ends_in_copies
 from mauve_core.experiments.text_measures.base import MeanTerms, PlainMeasure, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.strings.repetition import ends_in_copies
 
 
 class Repetition(PlainMeasure):

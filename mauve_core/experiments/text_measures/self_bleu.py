@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
+from mauve_core.estimators.token_sequences import Overlap
 from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.strings.overlaps import Overlap
 
 SAMPLE = 1000
 ORDER = 4

@@ -1,6 +1,6 @@
 """Spread of every measure: a delete-a-group jackknife over texts.
 
-A text's group depends only on its unit (:mod:`mauve_core.numerics.resampling.units`): all texts of a prompt are in the
+A text's group depends only on its unit (:mod:`mauve_core.stats.units`): all texts of a prompt are in the
 same group on both sides, and shared prompt effects cancel in the gap T(Q) - T(P).
 """
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from mauve_core.experiments.text_measures.base import NotDefinedError, Rows, Terms, Value
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
-from mauve_core.numerics.resampling.units import too_few
+from mauve_core.stats.resampling import jackknife_sd, t_interval
+from mauve_core.stats.units import too_few
 
 GROUPS = 20
 CONFIDENCE = 0.95

@@ -12,7 +12,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import Need, NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.numerics.statistics.vendi import vendi_score
+from mauve_core.stats.diversity import vendi_score
 
 
 class Vendi(PlainMeasure):

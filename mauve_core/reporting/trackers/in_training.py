@@ -10,8 +10,8 @@ from tempfile import mkdtemp
 from typing import Any
 
 from mauve_core.base.config import HUMAN
+from mauve_core.decoding.files import GenerationSettings
 from mauve_core.decoding.in_training import SamplingCallback
-from mauve_core.decoding.prompts import GenerationSettings
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.reporting.trackers.record import numbers_of
 from mauve_core.scoring.compare import compare

@@ -8,10 +8,10 @@ from numpy.random import SeedSequence
 
 from benchmarks.calibration_shares import SETTINGS, sample, truth_of
 from mauve_core.analysis.findings.held_equal import GROUPS, held_equal
-from mauve_core.numerics.divergences.kl import frontier_integral
-from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_parts, t_interval
 from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.divergences import frontier_integral
+from mauve_core.stats.resampling import jackknife_estimate, jackknife_parts, t_interval
 
 SIDES = ("human", "m")
 

@@ -16,9 +16,9 @@ from PIL import Image
 from mauve_core import read_corpus
 from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders.catalogue import INCEPTION_CLEAN, INCEPTION_FID
+from mauve_core.estimators.kernel_discrepancy import kernel_distance
+from mauve_core.estimators.transport import frechet_cost
 from mauve_core.images.kind import ImageEncoder
-from mauve_core.numerics.statistics.kernel_distance import kernel_distance
-from mauve_core.numerics.transport.costs import frechet_cost
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torchvision", reason="torchvision is not installed", exc_type=ImportError)

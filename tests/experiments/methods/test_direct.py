@@ -13,14 +13,14 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model
+from mauve_core.estimators.ratios import LogRatios, direct_ratios, ratio_atoms
 from mauve_core.experiments.methods import Method, Models, direct, methods_run
 from mauve_core.experiments.methods.direct import Likelihoods, log_likelihoods
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
-from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios, ratio_atoms
-from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.scoring.compare import compare
+from mauve_core.stats.resampling import jackknife_sd
 from mauve_core.store import RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.experiments.methods import plain_table

@@ -7,14 +7,13 @@ import pytest
 from numpy.random import SeedSequence
 
 from mauve_core.base.config import ScoreConfig
+from mauve_core.clusters.k_means import kmeans
+from mauve_core.clusters.reduction import reduce_features
+from mauve_core.estimators.transport import frechet_cost, quantised_cost
 from mauve_core.experiments.methods import Method, distances
 from mauve_core.experiments.methods.fitting import fit
 from mauve_core.experiments.methods.sides import Sides
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, trapezoid_area
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.feature_space.reduction import reduce_features
-from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.transport.costs import frechet_cost, quantised_cost
+from mauve_core.stats.divergences import REFERENCE_WEIGHTS, probabilities, trapezoid_area
 
 FRONTIERS = ("transport-linear", "transport-barycentric")
 GROUPS = 5
@@ -134,7 +133,7 @@ def test_both_frechet_estimators_share_their_distances(monkeypatch):
         computed.append(len(samples[0]))
         return frechet_cost(*samples)
 
-    for module in ("mauve_core.experiments.methods.sides", "mauve_core.numerics.statistics.frechet_limit"):
+    for module in ("mauve_core.experiments.methods.sides", "mauve_core.estimators.transport"):
         monkeypatch.setattr(f"{module}.frechet_cost", counting)
     given = sides(0.4, 90, 70, groups=GROUPS)
     apart = fit("frechet", sides(0.4, 90, 70, groups=GROUPS), SeedSequence(2))

@@ -9,10 +9,10 @@ import pytest
 from numpy.random import SeedSequence
 
 from mauve_core.base.config import ScoreConfig
+from mauve_core.estimators import ratios as module
 from mauve_core.experiments.methods import Method
 from mauve_core.experiments.methods.fitting import fit
 from mauve_core.experiments.methods.sides import Sides
-from mauve_core.numerics.ratios import log_ratios as module
 
 pytestmark = pytest.mark.integration
 

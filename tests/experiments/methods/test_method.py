@@ -10,12 +10,11 @@ import pytest
 
 from mauve_core.base.config import ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.estimators.ratios import LogRatios
+from mauve_core.estimators.transport import displacement_frontier
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, parse_method
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, mauve
-from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
-from mauve_core.numerics.ratios.log_ratios import LogRatios
-from mauve_core.numerics.resampling.bias_reduction import Corrected
-from mauve_core.numerics.transport.frontiers import displacement_frontier
+from mauve_core.stats.divergences import REFERENCE_WEIGHTS, Frontier, frontier_integral, kl_divergence, mauve, mid_point
+from mauve_core.stats.resampling import Corrected
 
 P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
 

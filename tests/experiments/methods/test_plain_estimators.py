@@ -7,10 +7,10 @@ import pytest
 from numpy.random import SeedSequence
 
 from mauve_core.base.config import ScoreConfig
+from mauve_core.estimators.ratios import direct_ratios, principal_coordinates
 from mauve_core.experiments.methods import ESTIMATORS, Method
 from mauve_core.experiments.methods.fitting import fit
 from mauve_core.experiments.methods.sides import Sides
-from mauve_core.numerics.ratios.log_ratios import direct_ratios, principal_coordinates
 from tests.experiments.methods import plain_estimators as plain
 
 pytestmark = pytest.mark.integration

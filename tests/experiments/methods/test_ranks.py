@@ -24,9 +24,9 @@ from mauve_core.experiments.methods import (
     score_of,
 )
 from mauve_core.figures.agreement import answer
-from mauve_core.numerics.divergences.generators import GENERATORS
-from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.tables import rank_label, standings
+from mauve_core.stats.divergences import probabilities
+from mauve_core.stats.f_divergences import GENERATORS
 from mauve_core.store import Run
 from tests.synthetic import make_untold_run
 

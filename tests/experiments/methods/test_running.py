@@ -15,6 +15,10 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.clusters.quantisers import QUANTISERS
+from mauve_core.clusters.residual_mixture import ResidualMixtureQuantiser
+from mauve_core.estimators.kernel_discrepancy import mmd
+from mauve_core.estimators.transport import FrechetLimit
 from mauve_core.experiments.methods import (
     ESTIMATORS,
     Disagreement,
@@ -32,14 +36,10 @@ from mauve_core.experiments.methods.distances import MMD_SPLITS
 from mauve_core.experiments.methods.evaluation import TEST_STAGE, sides_of
 from mauve_core.experiments.methods.fitting import WITHOUT_HALVES, fit
 from mauve_core.experiments.methods.sides import Binned
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.quantisers import QUANTISERS
-from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser
-from mauve_core.numerics.resampling.bias_reduction import bias_reduced
-from mauve_core.numerics.resampling.units import units_of
-from mauve_core.numerics.statistics.frechet_limit import FrechetLimit
-from mauve_core.numerics.statistics.mmd import mmd
 from mauve_core.scoring.streams import stream
+from mauve_core.stats.divergences import probabilities
+from mauve_core.stats.resampling import bias_reduced
+from mauve_core.stats.units import units_of
 from mauve_core.store import RunStore
 from mauve_core.texts.pairing import keys_of, unit_names
 from tests.synthetic import make_run
@@ -100,7 +100,7 @@ def test_every_estimator_finds_the_order_that_is_true(run, estimator, monkeypatc
 
 def test_the_spread_over_texts_is_a_jackknife_on_fixed_clusters(run):
     from mauve_core.experiments.text_measures.spread import GROUPS, group_of
-    from mauve_core.numerics.resampling.jackknife import jackknife_sd
+    from mauve_core.stats.resampling import jackknife_sd
 
     method = Method(summary="mid", smoothing="laplace")
     score = methods_run(run, [method]).results[0].scores["shifted"]

@@ -11,6 +11,7 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.estimators.token_sequences import Overlap
 from mauve_core.experiments.text_measures import (
     MEASURES,
     Collection,
@@ -24,8 +25,7 @@ from mauve_core.experiments.text_measures.epsilon_perplexity import EpsilonPerpl
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING, sentence_scores, word_ids
 from mauve_core.experiments.text_measures.sparsemax import Sparsemax
 from mauve_core.experiments.text_measures.token_js import TokenJS
-from mauve_core.numerics.statistics.vendi import vendi_score
-from mauve_core.numerics.strings.overlaps import Overlap
+from mauve_core.stats.diversity import vendi_score
 from tests.tiny_models import SENTENCES, make_gpt2
 
 

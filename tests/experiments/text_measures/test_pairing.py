@@ -14,7 +14,7 @@ from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.over_lengths import over_lengths
 from mauve_core.experiments.text_measures.over_neighbours import neighbours
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
-from mauve_core.numerics.resampling.jackknife import jackknife_sd
+from mauve_core.stats.resampling import jackknife_sd
 
 pytestmark = pytest.mark.integration
 
