@@ -35,9 +35,8 @@ _HOMES = {
     "figures.by_name": ("figure",),
     "scoring.compare": ("compare",),
     "scoring.compute_mauve": ("compute_mauve",),
-    "scoring.result": ("Candidate", "Comparison", "Partition"),
-    "scoring.spread": ("Estimate",),
-    "scoring.comparison_json": ("to_json",),
+    "scoring.result": ("Candidate", "Comparison", "Estimate", "Partition"),
+    "scoring.serialization": ("to_json",),
     "scoring.tables": ("to_table",),
     "store": ("Run", "RunStore"),
     "texts": ("Corpus", "corpus_from_texts", "read_corpus"),
@@ -47,6 +46,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 set_views(
     {
         "scores": "mauve_core.analysis.frames:scores",
+        "comparison.summary": "mauve_core.scoring.tables:summary_of_comparison",
+        "comparison.table": "mauve_core.scoring.tables:to_table",
+        "candidate.summary": "mauve_core.scoring.tables:summary_of_candidate",
+        "partition.summary": "mauve_core.scoring.tables:summary_of_partition",
         "comparison.pairs": "mauve_core.analysis.frames:pairs_of_comparison",
         "comparison.clusters": "mauve_core.analysis.frames:clusters_of_comparison",
         "divergence": "mauve_core.scoring.estimates:divergence",

@@ -9,7 +9,7 @@ bootstrap interval. What a comparison says of itself in tables, frames and figur
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
@@ -32,8 +32,6 @@ from mauve_core.texts.pairing import MatchedBy
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from mauve_core.scoring.estimates import Divergence
 
 
 Values = Annotated[tuple[float, ...], Holds(bool, "one number or more")]
@@ -205,7 +203,7 @@ class ComparisonViews:
 
     def divergence(
         self,
-        function: Divergence,
+        function: Callable[[NDArray[np.float64], NDArray[np.float64]], Any],
         *,
         kind: PartitionKind = "pairwise",
         smoothing: str = "none",
@@ -243,9 +241,8 @@ class Partition:
     labels: Mapping[str, NDArray[np.int32]]
 
     def __repr__(self) -> str:
-        from mauve_core.scoring.tables import summary_of_partition
-
-        return summary_of_partition(self)
+        shown: str = view("partition.summary")(self)
+        return shown
 
     def counts(self, source: str) -> NDArray[np.int64]:
         """(k,) number of texts of ``source`` in each cluster."""
@@ -349,9 +346,8 @@ class Candidate:
     partitions: tuple[Partition, ...]
 
     def __repr__(self) -> str:
-        from mauve_core.scoring.tables import summary_of_candidate
-
-        return summary_of_candidate(self)
+        shown: str = view("candidate.summary")(self)
+        return shown
 
     def __getitem__(self, score: str) -> Estimate:
         """Return a score from the pairwise partitions; an UnknownNameError lists the names."""
@@ -652,11 +648,8 @@ class Comparison(ComparisonViews):
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
         """Print the leaderboard under IPython, instead of every label."""
-        from mauve_core.scoring.tables import to_table
-
-        printer.text(to_table(self))
+        printer.text(view("comparison.table")(self))
 
     def __repr__(self) -> str:
-        from mauve_core.scoring.tables import summary_of_comparison
-
-        return summary_of_comparison(self)
+        shown: str = view("comparison.summary")(self)
+        return shown

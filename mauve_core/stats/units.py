@@ -23,7 +23,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from mauve_core.base.errors import InputError
 from mauve_core.stats import _checks
@@ -302,8 +301,6 @@ class Draws:
         -------
         p, q : (B, seeds, k) int64 arrays
         """
-        pass  # DROPPED  # imports SciPy, which few callers need
-
         p, q = (
             np.stack([resampled_counts(own, k, weights) for own in labels], axis=1) for weights in self.weights(rate)
         )
@@ -541,6 +538,8 @@ def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) ->
     InputError
         Labels lie outside 0 to k - 1, or their number differs from the columns of ``weights``.
     """
+    from scipy.sparse import csr_array  # few callers need SciPy
+
     k = _checks.whole("The number of clusters", k, low=1)
     array = np.asarray(labels)
     usable = array.ndim == 1 and array.dtype.kind in "iu" and array.size > 0
