@@ -41,10 +41,7 @@ from mauve_core.experiments.text_measures.collection import Collection, by_unit 
 from mauve_core.experiments.text_measures.context import MeasureContext, Tokens  # noqa: E402
 from mauve_core.experiments.text_measures.stored import collection_of  # noqa: E402
 from mauve_core.scoring.tables import reduced_integral  # noqa: E402
-from mauve_core.stats.two_groups import (
-    exchange_test,  # noqa: E402
-    share_difference,  # noqa: E402
-)
+from mauve_core.stats.two_groups import exchange_test, share_difference  # noqa: E402
 from mauve_core.texts import Corpus, corpus_from_texts  # noqa: E402
 from mauve_core.texts.pairing import units_among  # noqa: E402
 

@@ -138,7 +138,7 @@ def measure(options: argparse.Namespace) -> list[list[str]]:
 def first_maps(texts: int, rounds: int) -> list[list[str]]:
     """The first map of a process, in processes of their own, in turn: UMAP's own search, ours, and torch."""
     start = f"import time, numpy as np; x = np.random.default_rng(0).normal(size=({texts}, 64)).astype(np.float32)"
-    lead = "from mauve_core.clusters.features import projection; import {}; start = time.process_time()"
+    lead = "from mauve_core.clusters import projection; import {}; start = time.process_time()"
     ways = {
         OWN: (lead.format("umap"), "projection.reducer_of(x, 0).fit_transform(x)"),
         FULL: (lead.format("umap"), "projection.project(x, seed=0)"),

@@ -71,7 +71,7 @@ blocks of rows computes it in float64, about a point near the mean: about the or
 their digits. The full decomposition of the stacked rows gives the same components, but costs several times as much
 and needs all rows in memory. Coordinates are float32; their error, about 1e-7, is that of a unit row's own rounding.
 
-**k-means** is our own (mauve_core/numerics/kmeans), because no library combines good starts, cheap late iterations and
+**k-means** is our own (mauve_core/clusters), because no library combines good starts, cheap late iterations and
 independence from the number of cores.
 
 - *Starts.* k-means++ with the best of three draws for each center ends lower than the best of several random starts.
@@ -152,7 +152,7 @@ otherwise attention is padded. bfloat16 is not the default, because it changes f
 
 {tables("device")[2]}
 
-From features to a score, all steps of all seeds and restarts run on the device (mauve_core/numerics/device). Five
+From features to a score, all steps of all seeds and restarts run on the device (mauve_core/clusters). Five
 starts of 100,000 + 100,000 texts take a fifth of the time of plain lines of torch, which run them one after another,
 and end in the CPU's partitions: the objectives are the same.
 

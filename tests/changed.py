@@ -33,6 +33,10 @@ CORE = (
 )
 
 
+# Packages whose tests are in a folder of another name.
+TESTS_OF = {"stats": "numerics", "clusters": "numerics", "estimators": "numerics"}
+
+
 def changed_files() -> list[str]:
     """Files that differ from the branch's beginning on ``main``, committed or not, and those that git does not know."""
     base = next(filter(None, (_git("merge-base", "HEAD", name) for name in MAIN)), "HEAD")
@@ -99,7 +103,8 @@ def _folders(path: PurePosixPath) -> list[PurePosixPath]:
         return [PurePosixPath("tests/app")]
     if first == "mauve_core" and len(rest) > 1:
         # The tests of an experiment have a folder of their own only where they are many.
-        return [PurePosixPath("tests", *rest[:-1][:depth]) for depth in (2, 1) if depth < len(rest)]
+        inside = (TESTS_OF.get(rest[0], rest[0]), *rest[1:-1])
+        return [PurePosixPath("tests", *inside[:depth]) for depth in (2, 1) if depth < len(rest)]
     return [path.parent] if first == "tests" and len(rest) > 1 else []
 
 

@@ -41,7 +41,7 @@ def test_without_a_change_the_core_runs(core: list[str]) -> None:
     [
         (
             "mauve_core/stats/divergences.py",
-            ["tests/numerics/test_divergences.py", "tests/numerics/test_frontier.py"],
+            ["tests/numerics/test_divergences.py", "tests/numerics/test_clustering.py"],
         ),
         ("mauve_core/experiments/methods/fitting.py", ["tests/experiments/methods/test_running.py"]),
         ("mauve_core/experiments/sweeps/task.py", ["tests/experiments/test_sweeps.py"]),
@@ -50,7 +50,7 @@ def test_without_a_change_the_core_runs(core: list[str]) -> None:
         ("tests/numerics/histograms.py", ["tests/numerics/test_clustering.py"]),
         ("docs/index.md", []),
         ("mauve_core/__init__.py", []),
-        ("mauve_core/numerics/gone.py", ["tests/numerics/test_clustering.py"]),
+        ("mauve_core/estimators/gone.py", ["tests/numerics/test_clustering.py"]),
     ],
 )  # fmt: skip
 def test_the_nearest_come_first_and_the_core_last(root: Path, core: list[str], changed: str, first: list[str]) -> None:
@@ -62,9 +62,9 @@ def test_the_nearest_come_first_and_the_core_last(root: Path, core: list[str], c
 
 def test_those_that_name_the_module_come_before_its_package(root: Path, core: list[str]) -> None:
     imports = {
-        "tests/numerics/test_frontier.py": "from mauve_core.stats.divergences import f_divergence, kl\n",
+        "tests/numerics/test_frontier.py": "from mauve_core.stats import divergences, units\n",
         "tests/base/test_config.py": "import mauve_core.stats.divergences\n",
-        "tests/app/test_gap_view.py": "from mauve_core.stats.divergences.kl_other import kl\n",
+        "tests/app/test_gap_view.py": "from mauve_core.stats.divergences_other import kl\n",
     }
     for name, text in imports.items():
         (root / name).write_text(text)
@@ -74,11 +74,11 @@ def test_those_that_name_the_module_come_before_its_package(root: Path, core: li
 
 
 def test_those_that_name_a_module_that_imports_it_come_next(root: Path) -> None:
-    user = root / "mauve_core" / "numerics" / "ratios" / "log_ratios.py"
+    user = root / "mauve_core" / "stats" / "resampling.py"
     user.parent.mkdir(parents=True)
-    user.write_text("from mauve_core.numerics.checks import numbers\n")
-    (root / "tests/experiments/test_sweeps.py").write_text("from mauve_core.estimators.ratios import log_ratios\n")
-    found = nearest_tests(["mauve_core/numerics/checks.py"], root=root)
+    user.write_text("from mauve_core.stats.checks import numbers\n")
+    (root / "tests/experiments/test_sweeps.py").write_text("from mauve_core.stats import resampling\n")
+    found = nearest_tests(["mauve_core/stats/checks.py"], root=root)
     assert found[:2] == ["tests/experiments/test_sweeps.py", "tests/numerics/test_clustering.py"]
 
 

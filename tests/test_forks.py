@@ -22,7 +22,7 @@ import os, signal, sys, threading
 import numpy as np
 from threadpoolctl import threadpool_info
 from mauve_core import compute_mauve
-from mauve_core.numerics import threads
+from mauve_core.stats import threads
 
 signal.alarm({LIMIT_S})
 threads.usable_cores = lambda: 3

@@ -66,17 +66,17 @@ def test_each_mutant_is_another_program_and_changes_nothing_but_its_place() -> N
 
 
 def test_code_that_goes_takes_its_own_mutants_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mutants, "DRAWN", {"numerics": 2, "others": 0})
+    monkeypatch.setattr(mutants, "DRAWN", {"stats": 2, "others": 0})
     code = [f"def f{i}(x):\n    return x + {i}\n" for i in range(9)]
-    whole = mutants.drawn(mutants.mutants_in("".join(code), "mauve_core/numerics/a.py"))
+    whole = mutants.drawn(mutants.mutants_in("".join(code), "mauve_core/stats/a.py"))
     assert len({each.name for each in whole}) == len(whole) == 2
     kept = "".join(each for each in code if f"{whole[0].name}(" not in each)
-    less = mutants.drawn(mutants.mutants_in(kept, "mauve_core/numerics/moved.py"))
+    less = mutants.drawn(mutants.mutants_in(kept, "mauve_core/stats/moved.py"))
     assert whole[1].key in {each.key for each in less}
     assert whole[0].key not in {each.key for each in less}
 
 
-@pytest.mark.parametrize(("package", "code"), [("numerics", 1), ("others", 0)])
+@pytest.mark.parametrize(("package", "code"), [("stats", 1), ("others", 0)])
 def test_one_that_lives_now_is_a_failure_in_numbers_alone(
     package: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

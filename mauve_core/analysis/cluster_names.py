@@ -47,7 +47,7 @@ def cluster_names(
     """Name the clusters of a partition.
 
     A property of the items names a cluster if it separates the cluster's texts
-    from all others by itself: the whole interval of its AUC (``numerics.statistics.effects``) lies beyond
+    from all others by itself: the whole interval of its AUC (``stats.two_groups``) lies beyond
     :data:`mauve_core.analysis.why.SEPARATES`. Of several, the one with the interval farthest from 1/2 does. Other
     clusters take their words with the largest class-based TF-IDF (Grootendorst 2022, equation 2), of those in two texts
     or more where there are any. Equal names are told apart by further words, at last by the clusters' numbers.

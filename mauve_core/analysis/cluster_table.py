@@ -1,7 +1,7 @@
 """Cluster table: counts of two sides over clusters, behind the histogram, the detail panel and the map's log ratio.
 
 p is the human share of a cluster, q the candidate's. The cost of a cluster is its part of the frontier integral
-(JMLR 2023, section 3.2), (p + q) / 2 - p q / (p - q) log(p / q) (``numerics.divergences.kl.integral_terms``): 0 if
+(JMLR 2023, section 3.2), (p + q) / 2 - p q / (p - q) log(p / q) (``stats.divergences.integral_terms``): 0 if
 p = q, otherwise positive, whichever side has more. Costs sum to the frontier integral, so their shares sum to 1. The
 terms of the two errors at one mixture weight (``error_shares`` in the same module; JMLR 2023, section 3.1) can be
 negative and offset each other, so they are given in nats, not as shares.

@@ -4,7 +4,7 @@ JMLR 2023, section 8: scores are comparable only under equal settings and equal 
 
 Counted, because the scores would measure something else
     the human texts (P itself) and their number; the candidates' number of texts (the bias of a divergence depends on
-    it) and the resulting number of clusters, unless they are close (``scoring.sizes``); the normalization of the texts,
+    it) and the resulting number of clusters, unless alike (``scoring.tables``); the normalization of the texts,
     even if it left the human ones as they were; the encoder, its revision, pooling, layer, precision, and whether it
     read the prompts (other features); the length at which texts are cut, if any text was cut; the variance that PCA
     keeps and the iterations of k-means (other clusters); the scaling constant; the coverage of the intervals, which

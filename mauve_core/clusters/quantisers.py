@@ -54,7 +54,7 @@ _KMEANS_STAGE = "k-means"
 
 @dataclass(frozen=True)
 class KMeans:
-    """The best of several k-means runs; the labels are exactly those of :func:`numerics.clustering.kmeans`.
+    """The best of several k-means runs; the labels are exactly those of :func:`clusters.k_means.kmeans`.
 
     ``assign`` gives the nearest center, the first one of a tie. If the best run stopped at ``max_iterations``, a row
     of the fit may lie nearer to another center than its own.

@@ -294,7 +294,7 @@ def start_layers(rows: NDArray[np.float32], settings: MixtureSettings, rng: np.r
 def _cluster(
     residual: NDArray[np.float64], components: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Means of a k-means run and the mean of each row. Unlike ``numerics.clustering.kmeans`` it may leave means
+    """Means of a k-means run and the mean of each row. Unlike ``clusters.k_means.kmeans`` it may leave means
     without rows, because residuals, unlike texts, may all be equal."""
     means = _first_means(residual, components, rng)
     nearest = _nearest(residual, means)

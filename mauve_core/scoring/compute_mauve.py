@@ -1,6 +1,6 @@
 """``compute_mauve`` with the arguments and result of mauve-text 0.4, a drop-in replacement.
 
-:mod:`mauve_core.numerics` normalizes, reduces and clusters features; :mod:`mauve_core.encoders` encodes texts and
+:mod:`mauve_core.clusters` normalizes, reduces and clusters features; :mod:`mauve_core.encoders` encodes texts and
 token ids. For equal histograms, the four scores match mauve-text to 1e-9. For equal features, they differ as two runs
 under different seeds do, because the k-means starts differ. Where mauve-text departs from its own definition, this
 module keeps the definition: scores stay in [0, 1], and equal histograms score 1 and 0.

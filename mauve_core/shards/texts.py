@@ -180,7 +180,7 @@ def texts_at(shard: str, named: Named, rows: Sequence[int], *, complete: bool) -
 
 def groups_of(prompts: Sequence[str] | None, ids: Sequence[str]) -> NDArray[np.uint64]:
     """(n,) digests of the prompts, or of the ids where there are none or blank ones: texts with equal ones are drawn
-    together. In memory equal texts of different prompts are, too (``numerics.resampling.units``), which no shard knows.
+    together. In memory equal texts of different prompts are, too (``stats.units``), which no shard knows.
     """
     return digests_of(tuple(prompt if prompt.strip() else own for prompt, own in zip(prompts or ids, ids, strict=True)))
 

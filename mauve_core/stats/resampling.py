@@ -140,7 +140,7 @@ def histogram_statistic(
     k : int
         Clusters.
     score : callable
-        Probabilities p (b, k) and q (b, k) -> (b,), for example ``numerics.divergences.frontier_integral``.
+        Probabilities p (b, k) and q (b, k) -> (b,), for example ``stats.divergences.frontier_integral``.
     smoothing : str
         See :func:`mauve_core.stats.divergences.probabilities`.
 

@@ -5,7 +5,7 @@ after its prompt if it has one; results are cached on disk. The candidate's mode
 changes to the probabilities.
 
 MAUVE has the constant c = 1/2, as in figure 10, so it lies between pi / 4 = 0.785 for sides that share nothing and 1;
-``numerics.ratios.log_ratios.SCALES`` has the derivation. The published 25 weights make it 0.784. Scores take the mean
+``estimators.ratios.SCALES`` has the derivation. The published 25 weights make it 0.784. Scores take the mean
 over the texts of both sides, not over a side's own as the paper does. For sides that share nothing the two agree.
 """
 

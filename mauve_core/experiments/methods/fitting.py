@@ -137,7 +137,7 @@ class Neighbours(RatioFit):
 def fit(estimator: str, sides: Sides, seed: SeedSequence, **parameters: float) -> Fit:
     """Fit the estimator of that name; InputError if the features do not suit it, or it has no such parameter.
 
-    ``parameters`` are those of ``PARAMETERS``, by the names of the functions in ``numerics.ratios``; those left out
+    ``parameters`` are those of ``PARAMETERS``, by the names of the functions in ``estimators``; those left out
     have that function's defaults.
     """
     known = PARAMETERS.get(estimator, ())

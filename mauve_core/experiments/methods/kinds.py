@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.estimators.ratios import SCALES, LogRatios, ratio_divergence, ratio_integral, ratio_mauve, ratio_mid
 from mauve_core.stats.f_divergences import FIVE, auc, f_divergence, frontier_integral_f, mauve_f, mid_f
 
-# Points over which density ratios are averaged; see ``numerics.ratios.log_ratios``.
+# Points over which density ratios are averaged; see ``estimators.ratios``.
 EXPECTATIONS = {"union": "Both samples", "other": "Other sample", "own": "Own sample"}
 
 # How the expectation bears on a ranking.
@@ -21,7 +21,7 @@ EXPECTATION_REASONS = {
     "own": "Means over a side's own sample, as in the paper: a negative one counts as 0, and MAUVE is then near 1.",
 }
 
-# Corrections of the bias of counts; see ``numerics.resampling.bias_reduction``.
+# Corrections of the bias of counts; see ``stats.resampling``.
 CORRECTIONS = {"none": "No correction", "bootstrap": "Bias-reduced"}
 
 # Summaries of the KL frontier that a correction applies to.

@@ -45,11 +45,11 @@ class Method:
     estimator : str
         A name of ``ESTIMATORS``.
     divergence : str
-        See ``numerics.generators.generator_of``; "kl" for an estimator with its own distance.
+        See ``stats.f_divergences.generator_of``; "kl" for an estimator with its own distance.
     summary : str
         A name of ``SUMMARIES``; "mauve" for such an estimator.
     smoothing : str
-        Histogram smoothing, see ``numerics.smoothing.probabilities``; "none" for estimators without bins.
+        Histogram smoothing, see ``stats.divergences.probabilities``; "none" for estimators without bins.
     scale : float or None
         The constant c of MAUVE, or of the area under a frontier of transport costs; None takes the estimator's.
     expectation : str

@@ -88,7 +88,7 @@ class Sides:
 
     @cached_property
     def coordinates(self) -> dict[Hashable, Coordinates]:
-        """Cache of principal coordinates, for ``numerics.ratios.coordinates_kept``."""
+        """Cache of principal coordinates, for ``estimators.ratios.coordinates_kept``."""
         return {}
 
     @property

@@ -43,7 +43,7 @@ class MethodScore:
         requested, or if the method has no bins or has a correction.
     z : float or None
         Standard score of the candidate's MMD against random halves of the human texts, scaled to equal size (see
-        ``numerics.mmd``): mean 0 and standard deviation about 1 for equal sources. None for other estimators.
+        ``estimators``): mean 0 and standard deviation about 1 for equal sources. None for other estimators.
     """
 
     value: Extended

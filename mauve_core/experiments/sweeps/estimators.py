@@ -32,7 +32,7 @@ from mauve_core.store.checkpoints import FinishedParts
 from mauve_core.store.features import stored_features
 from mauve_core.texts.pairing import keys_of, unit_names
 
-# By axis: each estimator that has the parameter, and its name in ``numerics.ratios``.
+# By axis: each estimator that has the parameter, and its name in ``estimators.ratio_estimators``.
 PARAMETER: dict[EstimatorAxis, dict[str, str]] = {
     "neighbors": {"knn": "k"},
     "components": {"knn": "components", "kde": "components", "gaussian": "components"},

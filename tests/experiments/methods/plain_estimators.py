@@ -3,7 +3,7 @@
 Sources are JMLR 2023, algorithm 2 (components, neighbors), equations 23 to 25 (ratios of neighbors, frontier), 26 and
 27 (kernel densities), 28 and 29 (classifier), 45 and 46 (Gaussians), section 7.3.3 (probabilities of two models),
 equation 4 (f_l) and equation 5 (MAUVE); section 7.3.1 has the constants c. What the papers leave open is our choice and
-stands in the docstrings of ``numerics.ratios``: the bandwidth, the folds and penalties, the ridge.
+stands in the docstrings of ``estimators.ratio_estimators``: the bandwidth, the folds and penalties, the ridge.
 
 The frontier is a list of (l, D(Q || R), D(P || R)). Three expectations: ``union`` over both samples with weight 1/2 per
 side, ``other`` as printed, ``own`` as in section 7.3.3.
