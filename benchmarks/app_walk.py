@@ -28,7 +28,7 @@ from app_server import MAIN, START, server
 
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.files import write_atomically
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 
 PLAIN_PAGE = "import streamlit as st\nst.slider('Number', 0, 9, key='plain_number')\n"
 RUNS = {"four sides": 4, "two sides": 2}

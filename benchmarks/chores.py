@@ -21,7 +21,7 @@ from mauve_core.base.formatting import file_size
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState, Status
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 
 # Texts of a side of the runs that are made, of the one that is cancelled while it encodes; words of a text.
 FEW, MANY, WORDS = 60, 400, 30

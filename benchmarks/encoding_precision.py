@@ -25,8 +25,8 @@ from torch.overrides import TorchFunctionMode
 from benchmarks.half_precision import Sides, scores
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.files import write_atomically
-from mauve_core.demo.demo_build import ENCODER
-from mauve_core.demo.demo_run import demo_corpora
+from mauve_core.demo.make_texts import ENCODER
+from mauve_core.demo.texts import demo_corpora
 from mauve_core.encoders import Encoder
 
 CANDIDATES = ("nucleus:p=0.95", "greedy")

@@ -22,8 +22,7 @@ import numpy as np
 
 from mauve_core.base.config import DEFAULT_MODEL
 from mauve_core.base.errors import InputError
-from mauve_core.demo.demo_run import read_manifest
-from mauve_core.demo.wikipedia import Paragraph, paragraphs
+from mauve_core.demo.texts import Paragraph, paragraphs, read_manifest
 from mauve_core.encoders.models import load_model
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import with_spread
 from mauve_core.base.progress import progress_for
-from mauve_core.demo.images.build import TEMPERATURES, side_name
-from mauve_core.demo.images.study import DEMO_RUN, OTHER_REAL
+from mauve_core.demo.images import DEMO_RUN, OTHER_REAL
+from mauve_core.demo.make_images import TEMPERATURES, side_name
 from mauve_core.experiments.text_measures import MEASURES, Measure, measured, with_groups
 from mauve_core.experiments.text_measures.frechet import Frechet
 from mauve_core.experiments.text_measures.stored import collection_of, run_context
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import mean_and_spread
-from mauve_core.store import Run, RunStore
 
 # The run's candidates by what they are called here.
 SIDES = {f"{temperature:g}": side_name(temperature) for temperature in TEMPERATURES} | {OTHER_REAL: OTHER_REAL}

@@ -13,10 +13,10 @@ from mauve_core.experiments import robustness
 from mauve_core.experiments.encoders import references, stored_encoders
 from mauve_core.experiments.text_measures import MEASURES, Value
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.figures import encoders as figures
+from mauve_core.figures import agreement as figures
+from mauve_core.runs import RunStore
 from mauve_core.scoring.result import Candidate, Estimate
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, TITLES, standings
-from mauve_core.store import RunStore
 
 
 def cell(estimate: Estimate) -> str:

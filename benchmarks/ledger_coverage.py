@@ -41,14 +41,14 @@ from mauve_core.analysis.cost_intervals import added, cost_intervals, intervals_
 from mauve_core.analysis.gap_test import DRAWS, LEVEL, gap_test, gap_test_of
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import TwoSides
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import integral_terms
 from mauve_core.stats.units import Units, each_alone, units_of
-from mauve_core.store import Run, RunStore
-from mauve_core.store.features import stored_features
 from mauve_core.texts import corpus_from_texts
 
 # Standard deviation of log(q / p) over the clusters.

@@ -42,8 +42,8 @@ from mauve_core.experiments.text_measures.differences import Measured, measure_d
 from mauve_core.experiments.text_measures.positions import Positions
 from mauve_core.experiments.text_measures.spread import Replicates, groups_of, replicate
 from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
+from mauve_core.runs import RunStore
 from mauve_core.scoring.tables import overlap
-from mauve_core.store import RunStore
 
 ALPHA = 0.05
 ONE, OTHER = "one", "other"

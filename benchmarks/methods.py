@@ -21,10 +21,10 @@ from mauve_core.base.progress import ConsoleProgress
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodTable, disagreements, methods_run
 from mauve_core.experiments.methods.evaluation import sides_of
 from mauve_core.experiments.methods.fitting import fit
+from mauve_core.runs import Run, RunStore
 from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.stats.f_divergences import GENERATORS
 from mauve_core.stats.rank_correlation import spearman
-from mauve_core.store import Run, RunStore
 
 ROUNDS = 3
 CHOICES = """\

@@ -17,8 +17,8 @@ from peer import best_objective, printed_by
 from mauve_core.base.config import HUMAN
 from mauve_core.clusters.k_means import kmeans, tenth_of_texts
 from mauve_core.clusters.reduction import reduce_features
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compute_mauve import compute_mauve
-from mauve_core.store import RunStore
 
 
 def compare_with_peer(run_id: str, candidate: str, seeds: int) -> str:

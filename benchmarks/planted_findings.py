@@ -24,7 +24,7 @@ from mauve_core.analysis.findings.finding import Finding, find
 from mauve_core.analysis.findings.marks import sentences
 from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.files import write_atomically
-from mauve_core.demo.wikipedia import paragraphs
+from mauve_core.demo.texts import paragraphs
 
 A_SIDE = 400
 DOSES = (1.0, 0.3)

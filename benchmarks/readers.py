@@ -15,7 +15,7 @@ from playwright.async_api import Browser, Page, TimeoutError, expect  # noqa: A0
 
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 AFTER_FAULT_S = 10.0
 HOVER_S, MISSED_MS = 0.3, 10_000

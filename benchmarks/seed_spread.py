@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.clusters.k_means import tenth_of_texts
+from mauve_core.runs import RunStore
 from mauve_core.scoring.partitioning import grouped_partitions, measured
 from mauve_core.stats.divergences import score_counts
-from mauve_core.store import RunStore
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,12 @@ from self_training_page import (
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
-from mauve_core.demo.wikipedia import paragraphs
+from mauve_core.demo.texts import paragraphs
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.diversity import diversity_of_run
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.stats.diversity import Mean
-from mauve_core.store import RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 
 ENCODER = "minilm"

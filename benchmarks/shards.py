@@ -31,7 +31,7 @@ from log_plot import figure, panel, slope
 
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards.comparison import compare_shards, encode_tasks
 from mauve_core.shards.engines import LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.tasks import peak_memory, remaining
@@ -68,7 +68,7 @@ def texts(folder: Path, shards: int) -> dict[str, Path]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from mauve_core.demo.demo_run import demo_corpora
+    from mauve_core.demo.texts import demo_corpora
 
     human, candidates = demo_corpora()
     places = {HUMAN: folder / "texts" / HUMAN, "model": folder / "texts/model"}

@@ -43,7 +43,7 @@ from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import file_size, significant, with_plain_spaces
 from mauve_core.shards.clustering import MOST_SUMS
-from mauve_core.shards.footprint import bytes_to_write
+from mauve_core.shards.costs import bytes_to_write
 from mauve_core.shards.plan import SAMPLE_BYTES, SAMPLE_ROWS, Plan
 
 RESULTS = Path(__file__).parent / "results"

@@ -20,10 +20,10 @@ from scipy.optimize import nnls
 from shards import made
 
 from mauve_core.base.config import HUMAN, ScoreConfig
-from mauve_core.shards import clustering, partitioning
-from mauve_core.shards import compare as over_shards
+from mauve_core.shards import clustering, comparison
+from mauve_core.shards import comparison as over_shards
 from mauve_core.shards.clustering import START_ITERATIONS
-from mauve_core.shards.extrapolation import wall_seconds
+from mauve_core.shards.costs import wall_seconds
 from mauve_core.shards.plan import GROUPS, Plan, Work
 from mauve_core.shards.tasks import carry_out, remaining
 
@@ -91,8 +91,8 @@ class Recorder:
 def steps_timed(taken: list[tuple[str, float]]) -> Iterator[None]:
     """Keep the processor time of the driver's steps."""
     places = {
-        "add moments": (partitioning, "moments_of"),
-        "components": (partitioning, "projection_from"),
+        "add moments": (comparison, "moments_of"),
+        "components": (comparison, "projection_from"),
         "add sums": (clustering, "read_sums"),
         "add counts": (clustering, "grouped_counts"),
     }

@@ -38,7 +38,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_array, write_atomically
 from mauve_core.base.formatting import with_plain_spaces, with_spread
 from mauve_core.shards.clustering import coordinates_path, shards_of
-from mauve_core.shards.compare import compare_shards
+from mauve_core.shards.comparison import compare_shards
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import Work
 from mauve_core.stats.divergences import score_counts

@@ -16,9 +16,9 @@ from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.clusters.k_means import START_ROWS, kmeans
 from mauve_core.clusters.lloyd import Lloyd, Rows
 from mauve_core.scoring.partitioning import clustering_seeds
-from mauve_core.shards import partitioning
+from mauve_core.shards import comparison
 from mauve_core.shards.clustering import START_ITERATIONS, read_state, start_path
-from mauve_core.shards.compare import compare_shards
+from mauve_core.shards.comparison import compare_shards
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import SAMPLE_ROWS, Plan, Work, plan_of
 
@@ -67,7 +67,7 @@ def sharded_quarter(asked: Asked, fit: Fit) -> Found:
 
 def sharded_given(asked: Asked, fit: Fit) -> Found:
     """A number of iterations: the rule by which a comparison stops is switched off."""
-    partitioning.LEAST_GAIN = -np.inf
+    comparison.LEAST_GAIN = -np.inf
     score = score_of(asked.seed, asked.k, asked.iterations)
     return _sharded(asked, fit, plan_for(Path(asked.folder), score), asked.start())
 
@@ -222,7 +222,7 @@ def cuml(asked: Asked, fit: Fit) -> Found:
 
 
 OURS = f"k-means++ in batches on {START_ROWS:,} of the rows"
-GAIN = f"gain below {partitioning.LEAST_GAIN:g}"
+GAIN = f"gain below {comparison.LEAST_GAIN:g}"
 SHIFT = "squared shifts of the centers sum to less than 1e-4 of a column's variance, or 300"
 WAYS = {
     "shards": Way("ours over shards", f"{OURS}, iterations on all until nothing moves", GAIN, sharded_whole),

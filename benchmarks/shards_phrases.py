@@ -23,13 +23,12 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
+from mauve_core.runs import RunStore
 from mauve_core.shards.cluster_texts import chosen_path
 from mauve_core.shards.clustering import labels_path
-from mauve_core.shards.collecting import kept_clusters
-from mauve_core.shards.compare import compare_shards
+from mauve_core.shards.comparison import compare_shards, kept_clusters
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.store import RunStore
 from mauve_core.texts.properties import LONGEST_PHRASE, PHRASE_PATTERN
 
 MODEL = "model"

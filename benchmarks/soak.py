@@ -36,7 +36,7 @@ from readers import Findings, Reader, opened
 from trend import BLOCKS, Slope, slope
 
 from mauve_core.base.files import HOME_VARIABLE, write_atomically
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 
 SAMPLE_S = 5.0
 # After which a server has forgotten the browsers that left (``app/mauve_app/server/connections.py``).

@@ -19,7 +19,7 @@ from statistics import median
 
 from mauve_core.analysis.text_search import TextSearch, found_texts
 from mauve_core.base.files import write_atomically
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.texts import corpus_from_texts
 
 QUERIES = ("however", "the", "zebra", '"on the other hand"', "war* -peace")

@@ -21,9 +21,9 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.clusters.k_means import kmeans, tenth_of_texts
 from mauve_core.clusters.reduction import reduce_features
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.features import stored_features
 from mauve_core.stats.stability import LABELS, Stability, cluster_stability
-from mauve_core.store import Run, RunStore
-from mauve_core.store.features import stored_features
 
 SEEDS, TEXTS, TOPICS = 5, 1000, 40
 FACTORS = (1.5, 2.0, 3.0)

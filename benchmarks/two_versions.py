@@ -20,7 +20,7 @@ from mauve_core.analysis.findings.of_run import findings_between
 from mauve_core.base.config import FDR
 from mauve_core.base.files import write_atomically
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
-from mauve_core.demo.wikipedia import paragraphs
+from mauve_core.demo.texts import paragraphs
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.texts import Corpus, corpus_from_texts
 

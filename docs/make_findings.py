@@ -30,11 +30,11 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import NONE, as_percent, percent_with_interval, with_plain_spaces, written
 from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Estimate
 from mauve_core.stats.stability import Stability
 from mauve_core.stats.two_groups import effect
 from mauve_core.stats.what_if import matched
-from mauve_core.store import Run, RunStore
 from tests.browser.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES, serving
 
 # The weight only fills columns of a table that are not used here.

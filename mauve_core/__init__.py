@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from mauve_core.encoders.features import FeatureStore
     from mauve_core.experiments.saved_runs import load_run
     from mauve_core.figures.by_name import figure
+    from mauve_core.runs import Run, RunStore
     from mauve_core.scoring.compare import compare
     from mauve_core.scoring.compute_mauve import compute_mauve
     from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition
     from mauve_core.scoring.serialization import to_json
     from mauve_core.scoring.tables import to_table
-    from mauve_core.store import Run, RunStore
     from mauve_core.texts import Corpus, corpus_from_texts, read_corpus
 
 _HOMES = {
@@ -61,8 +61,8 @@ set_views(
         "run.findings": "mauve_core.analysis.findings.rows:findings_frame",
         "run.texts": "mauve_core.analysis.frames:texts",
         "run.save": "mauve_core.experiments.saved_runs:save_run",
-        "run.log": "mauve_core.reporting.trackers.log_run:log_run",
-        "run.open": "mauve_core.cli.app_process:open_run",
+        "run.log": "mauve_core.reporting.trackers:log_run",
+        "run.open": "mauve_core.cli.serving:open_run",
         "figure": "mauve_core.figures.by_name:figure",
     }
 )
@@ -113,7 +113,7 @@ def _show_in_notebooks() -> None:
 
 
 def _notebook_html(comparison: Comparison) -> str:
-    from mauve_core.figures.notebook import notebook_html
+    from mauve_core.figures.by_name import notebook_html
 
     return notebook_html(comparison)
 

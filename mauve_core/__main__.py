@@ -19,8 +19,7 @@ from typing import Any, TextIO
 from mauve_core.base.errors import InputError, MauveLensError, own_words_of
 from mauve_core.base.extras import asking_for_packages
 from mauve_core.base.formatting import printable
-from mauve_core.cli.commands import add_commands
-from mauve_core.cli.parser import HELP, Parser
+from mauve_core.cli.parser import HELP, Parser, add_commands
 
 DEBUG_VARIABLE = "MAUVE_LENS_DEBUG"
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130

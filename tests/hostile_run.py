@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.payloads import PAYLOADS
 from tests.synthetic import make_comparison_inputs

@@ -14,8 +14,8 @@ from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
-from mauve_core.store import RunStore
-from mauve_core.store.trash import BIN
+from mauve_core.runs import RunStore
+from mauve_core.runs.placing import BIN
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile
 from tests.synthetic import make_comparison_inputs

@@ -25,9 +25,9 @@ from mauve_core.experiments.methods.method import PRESETS
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.runs import Run, RunStore
 from mauve_core.shards.cluster_texts import KeptText
-from mauve_core.shards.result import Pass, ShardedCandidate, ShardedComparison, ShardedSide
-from mauve_core.store import Run, RunStore
+from mauve_core.shards.plan import Pass, ShardedCandidate, ShardedComparison, ShardedSide
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask

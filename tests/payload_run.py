@@ -30,10 +30,9 @@ from mauve_core.experiments.text_measures.over_lengths import LengthTable
 from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
 from mauve_core.experiments.text_measures.stored import Measurements
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
-from mauve_core.shards.result import ShardedComparison
-from mauve_core.store import Run, RunStore
-from mauve_core.store.about import MAX_NAME, MAX_TAG, MAX_TAGS, About
-from mauve_core.store.folder import ATTACHED, RunRecord, read_run
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.folder import ATTACHED, MAX_NAME, MAX_TAG, MAX_TAGS, About, RunRecord, read_run
+from mauve_core.shards.plan import ShardedComparison
 from mauve_core.texts import Corpus
 from tests.mutations import add_everything
 from tests.synthetic import CROWD, TOPICS, make_crowd

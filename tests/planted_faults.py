@@ -60,7 +60,7 @@ FAULTS = {
         "mauve_core/encoders/pooling.py", "(positions * mask).argmax(dim=1)", "mask.argmax(dim=1)"
     ),
     "shards: an empty cluster loses its center": Fault(
-        "mauve_core/shards/partitioning.py", "filled = total.counts[place] > 0", "filled = total.counts[place] >= 0"
+        "mauve_core/shards/comparison.py", "filled = total.counts[place] > 0", "filled = total.counts[place] >= 0"
     ),
     "decoding: draws from the reversed distribution": Fault(
         "mauve_core/decoding/decoders.py", "cumulative = weights.cumsum", "cumulative = weights.flip(-1).cumsum"
@@ -72,7 +72,7 @@ FAULTS = {
         "mauve_core/scoring/partitioning.py", "np.split(labels,", "np.split(labels[::-1],"
     ),
     "store: a run that is copied into its place": Fault(
-        "mauve_core/store/placing.py",
+        "mauve_core/runs/placing.py",
         "return move_folder(folder, final)",
         "return Path(shutil.copytree(folder, final))",
     ),
@@ -93,13 +93,13 @@ FAULTS = {
         "mauve_core/reporting/html_report.py", "autoescape=True", "autoescape=False"
     ),
     "serving: the end of a long password does not count": Fault(
-        "mauve_core/serving/passwords.py", " and len(data) <= MAX_BYTES", ""
+        "mauve_core/base/sharing.py", " and len(data) <= MAX_BYTES", ""
     ),
     "agents: a name stands in a sentence": Fault(
-        "mauve_core/agents/quoting.py", 'lambda name: f"[candidate {numbers[name]}]"', "str"
+        "mauve_core/agents/answers.py", 'lambda name: f"[candidate {numbers[name]}]"', "str"
     ),
     "demo: a prompt ends with the next token": Fault(
-        "mauve_core/demo/wikipedia.py", "spans[prompt_tokens - 1][1],", "spans[prompt_tokens][1],"
+        "mauve_core/demo/texts.py", "spans[prompt_tokens - 1][1],", "spans[prompt_tokens][1],"
     ),
     "cli: a wrong exit code": Fault("mauve_core/__main__.py", 'to resume.", INTERRUPTED)', 'to resume.", FAILED)'),
     "app: the least number is lost in the URL": Fault(

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from mauve_core.base.config import CompareConfig, ScoreConfig
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 
 _NOUNS = ("river", "engine", "planet", "violin", "harvest", "market", "glacier", "garden", "letter", "window")

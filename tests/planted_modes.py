@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 
 DIMENSION = 64

@@ -9,8 +9,8 @@ import numpy as np
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeLine, ProbeTable
 from mauve_core.experiments.robustness.table import LineKind
+from mauve_core.runs import Run
 from mauve_core.scoring.result import SeedSpread
-from mauve_core.store import Run
 
 # Jensen-Shannon divergence of each line; the other measures follow from it.
 FAR = {"none": 0.02, "drop-articles": 0.05, "typos@0.5": 0.2, "typos": 0.4, "close": 0.1, "shifted": 0.3}

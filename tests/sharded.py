@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import MauveLensError
-from mauve_core.shards.compare import compare_shards
+from mauve_core.shards.comparison import compare_shards
 from mauve_core.shards.engines import Done, LocalEngine
-from mauve_core.shards.failures import Failures
-from mauve_core.shards.plan import Plan, Work
-from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.places import Failures
+from mauve_core.shards.plan import Plan, ShardedComparison, Work
 from mauve_core.shards.tasks import Task, carry_out, remaining
 from tests.synthetic import topic_words
 

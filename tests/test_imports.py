@@ -102,8 +102,8 @@ def test_imports_point_down():
 def test_the_walk_notices_an_import_that_points_back(tmp_path, monkeypatch):
     for folder in ("stats", "store"):
         (tmp_path / "mauve_core" / folder).mkdir(parents=True)
-    (tmp_path / "mauve_core/stats/divergences.py").write_text("def f():\n    from mauve_core.store import RunStore\n")
-    (tmp_path / "mauve_core/store/runs.py").write_text("import mauve_core.stats.divergences\n")
+    (tmp_path / "mauve_core/stats/divergences.py").write_text("def f():\n    from mauve_core.runs import RunStore\n")
+    (tmp_path / "mauve_core/runs/store.py").write_text("import mauve_core.stats.divergences\n")
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     assert wrong_directions() == ["mauve_core/stats/divergences.py:2: stats imports store"]
 

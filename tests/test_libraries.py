@@ -34,7 +34,7 @@ from mauve_core.encoders.external_features import open_features
 from mauve_core.encoders.loading import load_config, load_tokenizer_files, load_weights, reading_weights
 from mauve_core.encoders.model_files import check_weights, read_pickle, tensor_shapes, whole_number_tensors
 from mauve_core.encoders.tokenizing import read_texts
-from mauve_core.reporting.trackers import mlflow_writer, wandb_writer
+from mauve_core.reporting import tracked_runs
 from mauve_core.texts import data_sets, media, read_corpus
 from mauve_core.texts.corpus import StoredCorpus, load_parquet, write_parquet
 from tests.tiny_models import make_gpt2
@@ -156,8 +156,8 @@ CALLS = {
         "UMAP",
     ),
     "a server": Call("httpx2.AsyncClient.stream", served, "http://127.0.0.1:9/v1"),
-    "W&B": Call("wandb.init", lambda f: wandb_writer._begin(pytest.importorskip("wandb"), RUN, "p"), "W&B"),
-    "MLflow": Call("mlflow.MlflowClient", lambda f: mlflow_writer.log(RUN, None), "MLflow"),
+    "W&B": Call("wandb.init", lambda f: tracked_runs._begin(pytest.importorskip("wandb"), RUN, "p"), "W&B"),
+    "MLflow": Call("mlflow.MlflowClient", lambda f: tracked_runs.log_to_mlflow(RUN, None), "MLflow"),
 }
 
 

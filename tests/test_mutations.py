@@ -28,16 +28,15 @@ from mauve_core.experiments.text_measures import over_lengths, over_neighbours
 from mauve_core.experiments.text_measures.over_lengths import stored_lengths
 from mauve_core.experiments.text_measures.over_neighbours import stored_neighbours
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.figures import lengths, neighbours
+from mauve_core.figures import measures
 from mauve_core.reporting import attached_sections as sections
-from mauve_core.reporting.attributes_section import attributes_blocks
-from mauve_core.reporting.encoders_section import encoders_blocks, positions_blocks
+from mauve_core.reporting.attached_sections import encoders_blocks, over_shards_blocks, positions_blocks
+from mauve_core.reporting.cluster_section import attributes_blocks
 from mauve_core.reporting.html_report import html_report
-from mauve_core.reporting.over_shards_section import over_shards_blocks
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.folder import read_record
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Candidate, Comparison, Partition
-from mauve_core.store import Run, RunStore
-from mauve_core.store.folder import read_record
 from tests.mutations import SWAPPED, Place, leaves, make_full_run, swapped, value_at
 from tests.synthetic import make_run
 
@@ -49,11 +48,11 @@ def neighbours_drawn(run: Run) -> None:
     table = stored_neighbours(run)
     assert table is not None
     order = [candidate.name for candidate in run.comparison.candidates]
-    neighbours.neighbours_figure(table, order)
-    neighbours.neighbours_frame(table)
-    neighbours.described(table)
+    measures.neighbours_figure(table, order)
+    measures.neighbours_frame(table)
+    measures.neighbours_described(table)
     for name in table.measures:
-        neighbours.shown_table(table, name, order)
+        measures.neighbours_table(table, name, order)
         over_neighbours.order_sentence(table, name)
 
 
@@ -62,11 +61,11 @@ def lengths_drawn(run: Run) -> None:
     table = stored_lengths(run)
     assert table is not None
     order = [candidate.name for candidate in run.comparison.candidates]
-    lengths.lengths_figure(table, order)
-    lengths.lengths_frame(table)
-    lengths.described(table)
+    measures.lengths_figure(table, order)
+    measures.lengths_frame(table)
+    measures.lengths_described(table)
     for name in table.measures:
-        lengths.shown_table(table, name, order, gaps=table.has_gaps(name))
+        measures.lengths_table(table, name, order, gaps=table.has_gaps(name))
         over_lengths.order_sentence(table, name)
 
 

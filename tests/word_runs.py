@@ -7,8 +7,8 @@ from typing import Any
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.encoders.features import FeatureStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from tests.synthetic import make_comparison_inputs
 from tests.word_files import by_topic
 

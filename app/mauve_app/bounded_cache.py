@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from mauve_core.store import COMPARISON, ID_PATTERN, RunStore
+from mauve_core.runs import COMPARISON, ID_PATTERN, RunStore
 from mauve_core.texts import limits
 
 MEGABYTE = 1_000_000

@@ -56,15 +56,15 @@ from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder,
 from mauve_core.figures import frontier
 from mauve_core.figures.frontier import ErrorCurve
 from mauve_core.jobs.aside import aside
+from mauve_core.runs import Run, RunStore, RunSummary
+from mauve_core.runs.features import stored_features
+from mauve_core.runs.folder import ABOUT
 from mauve_core.scoring import estimates
 from mauve_core.scoring.estimates import ScoreBasis
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.stats.sampling_error import ClusterAdvice, TextAdvice
 from mauve_core.stats.stability import Stability
 from mauve_core.stats.what_if import greedy
-from mauve_core.store import Run, RunStore, RunSummary
-from mauve_core.store.about import ABOUT
-from mauve_core.store.features import stored_features
 from mauve_core.texts.kinds import parse_perturbation
 from mauve_core.texts.pairing import shared_prompts
 from mauve_core.texts.perturbations import perturb

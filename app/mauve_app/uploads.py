@@ -38,7 +38,7 @@ from mauve_core.base.progress import Progress
 from mauve_core.encoders.devices import choose_precision
 from mauve_core.encoders.encoder import feature_key
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.jobs import leftovers
+from mauve_core.jobs import queue
 from mauve_core.jobs.aside import aside
 from mauve_core.tasks.amounts import SideSize
 from mauve_core.texts import Corpus, corpus_from_table, limits
@@ -112,8 +112,8 @@ def keep(file_name: str, data: bytes) -> Upload:
     """
     access.require_change()
     name = safe_name(file_name)
-    path = leftovers.uploads_folder() / hashlib.sha256(data).hexdigest() / name
-    if not leftovers.use_upload(path.parent) or not path.is_file() or path.stat().st_size != len(data):
+    path = queue.uploads_folder() / hashlib.sha256(data).hexdigest() / name
+    if not queue.use_upload(path.parent) or not path.is_file() or path.stat().st_size != len(data):
         write_atomically(path, lambda stream: stream.write(data))
     return Upload(secrets.token_hex(4), str(path), _SUFFIX.sub("", name) or name)
 
@@ -164,7 +164,7 @@ def outline(path: str) -> Outline:
 
 def require_stored(path: str) -> None:
     """Raise InputError if the upload is gone; this restarts the time until it expires."""
-    if not leftovers.use_upload(Path(path).parent):
+    if not queue.use_upload(Path(path).parent):
         raise InputError(
             f"{path} is no longer stored",
             allowed=f"at most {limits.upload_days()} days without use",

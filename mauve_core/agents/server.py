@@ -17,13 +17,10 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import Annotations, CallToolResult, EmbeddedResource, TextContent, TextResourceContents, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from mauve_core.agents import answers, clusters, drawing, jobs, scores
-from mauve_core.agents.access import Access
-from mauve_core.agents.clusters import Side
-from mauve_core.agents.errors import reporting_errors
-from mauve_core.agents.pages import PAGES, page_text
-from mauve_core.agents.paging import Cursor, Limit
-from mauve_core.agents.parts import RunId, Which
+from mauve_core.agents import PAGES, answers, page_text, tools
+from mauve_core.agents.access import Access, reporting_errors
+from mauve_core.agents.answers import Cursor, Limit, RunId, Which
+from mauve_core.agents.tools import Side
 from mauve_core.base.config import DEFAULT_MODEL
 
 INSTRUCTIONS = (
@@ -41,7 +38,7 @@ Seeds = Annotated[int, Field(ge=1, le=20, description="k-means seeds; with one, 
 Cluster = Annotated[int, Field(ge=0, description="Number of a cluster, as clusters gives it for this candidate.")]
 Characters = Annotated[int, Field(ge=1, le=4000, description="Of each text.")]
 From = Annotated[int, Field(ge=0, description="Where in each text the quotation begins, to read on in a long one.")]
-Files = Annotated[list[jobs.CandidateFile], Field(min_length=1, max_length=50)]
+Files = Annotated[list[tools.CandidateFile], Field(min_length=1, max_length=50)]
 
 
 def build_server(access: Access) -> MCPServer:
@@ -73,24 +70,24 @@ class _AgentTools:
         cursor: Cursor = None,
     ) -> Annotated[CallToolResult, answers.Runs]:
         """List stored runs, the newest first: what was compared, n and encoder."""
-        return _answer(scores.list_runs(self._access, search, limit, cursor))
+        return _answer(tools.list_runs(self._access, search, limit, cursor))
 
     def verdict(self, run: RunId) -> Annotated[CallToolResult, answers.Verdict]:
         """Answer which candidate is closest to the human texts, whether tests make that sure, and why others are
         not closer. Begin with this."""
-        return _answer(scores.verdict(self._access, run))
+        return _answer(tools.verdict(self._access, run))
 
     def leaderboard(
-        self, run: RunId, score: scores.ScoreName = "mauve", limit: Limit = 20, cursor: Cursor = None
+        self, run: RunId, score: tools.ScoreName = "mauve", limit: Limit = 20, cursor: Cursor = None
     ) -> Annotated[CallToolResult, answers.Leaderboard]:
         """Give every candidate's score with its spread over seeds, its interval over texts, and its rank from tests."""
-        return _answer(scores.leaderboard(self._access, run, score, limit, cursor))
+        return _answer(tools.leaderboard(self._access, run, score, limit, cursor))
 
     def clusters(
         self, run: RunId, candidate: Which, limit: Limit = 5, cursor: Cursor = None
     ) -> Annotated[CallToolResult, answers.Clusters]:
         """List the clusters that cost a candidate most: their share of its gap to the human texts, with intervals."""
-        return _answer(clusters.clusters(self._access, run, candidate, limit, cursor))
+        return _answer(tools.clusters(self._access, run, candidate, limit, cursor))
 
     def cluster_texts(
         self,
@@ -104,7 +101,7 @@ class _AgentTools:
         from_character: From = 0,
     ) -> Annotated[CallToolResult, answers.Texts]:
         """Quote texts of one cluster, of the candidate, of people or of both."""
-        found = clusters.cluster_texts(
+        found = tools.cluster_texts(
             self._access, run, candidate, cluster, side, limit, cursor, characters, from_character
         )
         return _answer(found)
@@ -114,13 +111,13 @@ class _AgentTools:
     ) -> Annotated[CallToolResult, answers.Findings]:
         """Say what distinguishes a candidate's texts from the human ones: the main reason, and the properties and
         phrases of one cluster (null: the one that shows the reason)."""
-        return _answer(clusters.findings(self._access, run, candidate, cluster))
+        return _answer(tools.findings(self._access, run, candidate, cluster))
 
     def test_candidates(
-        self, run: RunId, first: Which, second: Which, score: scores.ScoreName = "mauve"
+        self, run: RunId, first: Which, second: Which, score: tools.ScoreName = "mauve"
     ) -> Annotated[CallToolResult, answers.Test]:
         """Test which of two candidates is closer to the human texts."""
-        return _answer(scores.test_candidates(self._access, run, first, second, score))
+        return _answer(tools.test_candidates(self._access, run, first, second, score))
 
     def start_comparison(
         self,
@@ -132,17 +129,17 @@ class _AgentTools:
         seed: Annotated[int, Field(ge=0, le=2**31, description="Of all random numbers.")] = 0,
     ) -> Annotated[CallToolResult, answers.Job]:
         """Start a comparison of text files as a background job. Refused where the server is read-only."""
-        return _answer(jobs.start_comparison(self._access, name, human, candidates, encoder, seeds, seed))
+        return _answer(tools.start_comparison(self._access, name, human, candidates, encoder, seeds, seed))
 
     def job(
         self, job: Annotated[str, Field(description="Id of a job, from start_comparison.")]
     ) -> Annotated[CallToolResult, answers.Job]:
         """Say how far a background job is, and which run it made."""
-        return _answer(jobs.job(self._access, job))
+        return _answer(tools.job(self._access, job))
 
     def figure(self, run: RunId) -> Annotated[CallToolResult, answers.Figure]:
         """Draw the divergence curves of a run as SVG, for the person to see."""
-        facts, svg = drawing.figure(self._access, run)
+        facts, svg = tools.figure(self._access, run)
         content = TextResourceContents(uri=facts.uri, mime_type="image/svg+xml", text=svg)
         drawn = EmbeddedResource(type="resource", resource=content, annotations=Annotations(audience=["user"]))
         return _answer(facts, drawn)

@@ -21,8 +21,8 @@ from mauve_core.analysis.precomputed import (
 )
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Partition
-from mauve_core.store import Run
 from mauve_core.texts.metadata import python_values
 
 if TYPE_CHECKING:

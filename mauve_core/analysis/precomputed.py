@@ -35,6 +35,8 @@ from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
+from mauve_core.runs import Run
+from mauve_core.runs.placing import locked
 from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import REFERENCE_WEIGHTS, Frontier
@@ -48,8 +50,6 @@ from mauve_core.stats.sampling_error import (
     recommend_texts,
 )
 from mauve_core.stats.stability import Stability
-from mauve_core.store import Run
-from mauve_core.store.placing import locked
 from mauve_core.texts.kinds import kind_of
 
 DERIVED = "derived"

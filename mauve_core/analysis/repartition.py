@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.runs import Run
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.partitioning import clustering_seeds, partition, reduced_together
 from mauve_core.scoring.result import Partition
-from mauve_core.store import Run
-from mauve_core.store.features import stored_features
 
 # Multiples of the run's own k at which it is clustered again.
 FACTORS = (0.5, 2.0)

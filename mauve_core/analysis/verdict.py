@@ -35,6 +35,7 @@ from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, Sentence, fil
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import significant, with_plain_spaces
 from mauve_core.base.views import view
+from mauve_core.runs import Run
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.tables import (
@@ -46,7 +47,6 @@ from mauve_core.scoring.tables import (
     told_apart,
 )
 from mauve_core.stats.units import LEAST_UNITS
-from mauve_core.store import Run
 
 # Texts a side below which there is no verdict.
 LEAST_TEXTS = 100

@@ -11,10 +11,10 @@ from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import ALL_SIDES, ATTRIBUTE_SPLITS, HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
+from mauve_core.cli.input_files import add_field_options, refuse_fields, text_file
 from mauve_core.cli.options import add_device_option, add_output_options, show_result
-from mauve_core.cli.text_files import add_field_options, refuse_fields, text_file
+from mauve_core.runs import RunStore
 from mauve_core.scoring.tables import aligned, mean_and_spread
-from mauve_core.store import RunStore
 from mauve_core.texts.streams import refusals
 from mauve_core.texts.text_files import TextFile
 

@@ -16,8 +16,8 @@ from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import as_percent, percent_with_interval, printable, with_plain_spaces
 from mauve_core.base.json_codec import As, Count, Joined, Share, Within
 from mauve_core.cli.options import LINE, of_run, write, write_json
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import aligned, score_in_words, seed_in_words
-from mauve_core.store import Run, RunStore
 from mauve_core.texts.metadata import python_values
 
 if TYPE_CHECKING:

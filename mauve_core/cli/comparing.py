@@ -10,6 +10,15 @@ from pathlib import Path
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
+from mauve_core.cli.input_files import (
+    TEXT_FILE,
+    add_field_options,
+    file_of,
+    models_of,
+    named,
+    source_fields,
+    text_files,
+)
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
     add_encoder_options,
@@ -27,9 +36,7 @@ from mauve_core.cli.options import (
 )
 from mauve_core.cli.parser import QUOTE_PATTERNS
 from mauve_core.cli.sharding import add_engine_options, compare_in_shards
-from mauve_core.cli.standard_input import file_of
-from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, named, source_fields, text_files
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts import Table, read_table
 from mauve_core.texts.building import guess_column, names_of, reference_among, source_columns, sources_of

@@ -12,6 +12,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
 from mauve_core.base.words import Words
 from mauve_core.cli.options import of_run, write, write_json
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.serialization import difference_json
 from mauve_core.scoring.tables import (
@@ -22,7 +23,6 @@ from mauve_core.scoring.tables import (
     pairing_sentence,
     tests_sentence,
 )
-from mauve_core.store import Run, RunStore
 
 if TYPE_CHECKING:
     from mauve_core.experiments.text_measures import MeasureDifference

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from mauve_core.base.formatting import printable, with_plain_spaces
 from mauve_core.cli.options import LINE, of_run, write, write_json
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import aligned
-from mauve_core.store import Run, RunStore
 
 if TYPE_CHECKING:
     from mauve_core.experiments.diversity import RunDiversity
@@ -36,7 +36,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _diversity(args: argparse.Namespace) -> int:
-    from mauve_core.cli.diversity_output import diversity_json
+    from mauve_core.cli.shapes import diversity_json
     from mauve_core.experiments.diversity import diversity_of_run
 
     run = RunStore().load(args.id)
@@ -93,7 +93,7 @@ def _filled(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    from mauve_core.reporting.written import markdown_escaped
+    from mauve_core.reporting.paper import markdown_escaped
 
     return markdown_escaped(printable(text))
 

@@ -14,11 +14,11 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable, significant, with_plain_spaces
 from mauve_core.base.progress import ConsoleProgress
 from mauve_core.base.words import Words
-from mauve_core.cli import served
+from mauve_core.cli import models
+from mauve_core.cli.input_files import add_field_options, named, notes_of, read, refuse_fields, say_notes, text_files
 from mauve_core.cli.options import results_only, write, write_json
-from mauve_core.cli.text_files import add_field_options, named, notes_of, read, refuse_fields, say_notes, text_files
+from mauve_core.runs import RunStore
 from mauve_core.scoring.streams import stream
-from mauve_core.store import RunStore
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 
@@ -62,7 +62,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"expected share of false findings, at most; default: {FDR}",
     )
     add_field_options(parser, per_source=True, names="the reference's or a model's")
-    served.add_asking_options(parser)
+    models.add_asking_options(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object with the ids of the texts")
     form.add_argument("--markdown", action="store_true", help="lists in Markdown")
@@ -130,7 +130,7 @@ def _of_files(args: argparse.Namespace) -> _Explain:
 
 def _judge(args: argparse.Namespace, seed: int) -> More | None:
     """The model of ``--ask``, which tells on standard error what it does."""
-    options = served.asking_options(args)
+    options = models.asking_options(args)
     if options is None:
         return None
     from mauve_core.analysis.findings.judged import Judge
@@ -159,7 +159,7 @@ def _plain(found: Mapping[str, Sequence[Finding]], words: Words) -> str:
 
 
 def _markdown(found: Mapping[str, Sequence[Finding]], words: Words) -> str:
-    from mauve_core.reporting.written import markdown_escaped
+    from mauve_core.reporting.paper import markdown_escaped
 
     blocks = []
     for name, findings in found.items():

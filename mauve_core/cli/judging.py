@@ -15,8 +15,8 @@ from mauve_core.base.files import require_plain_file, write_atomically
 from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, plural, printable, written
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import of_run, write, write_json
+from mauve_core.runs import ID_PATTERN, Run, RunStore
 from mauve_core.scoring.tables import aligned
-from mauve_core.store import ID_PATTERN, Run, RunStore
 from mauve_core.texts import Corpus
 from mauve_core.texts.streams import refusals
 

@@ -13,6 +13,15 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, printable, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.words import TEXTS, Words
+from mauve_core.cli.input_files import (
+    TEXT_FILE,
+    add_field_options,
+    models_of,
+    notes_of,
+    read,
+    refuse_fields,
+    text_files,
+)
 from mauve_core.cli.options import (
     add_again_option,
     add_device_option,
@@ -25,9 +34,8 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.cli.text_files import TEXT_FILE, add_field_options, models_of, notes_of, read, refuse_fields, text_files
+from mauve_core.runs import RunStore
 from mauve_core.scoring.tables import aligned
-from mauve_core.store import RunStore
 from mauve_core.texts.kinds import common_kind, require_words
 
 if TYPE_CHECKING:

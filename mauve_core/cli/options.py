@@ -1,4 +1,12 @@
-"""Shared by several commands: option groups and output of results."""
+"""Shared by several commands: option groups, output of results, and the name and version of each shape of ``--json``.
+
+A shape has its name from the first command that prints it. The version stands in the output as ``schema``, such as
+``mauve-lens/compare/1``, except where that is a list. Whoever changes a shape raises its version
+(``tests/cli/test_schemas.py``), so that scripts notice.
+
+Before long work on a stored run a command says how long it takes, from jobs of the app and commands that were done on
+this machine (:mod:`mauve_core.jobs.estimates`).
+"""
 
 from __future__ import annotations
 
@@ -7,26 +15,185 @@ import contextlib
 import json
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, get_args
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from mauve_core.analysis.sentences import Sentence
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig, UnitRows
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import UNBROKEN, printable, with_plain_spaces
-from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.json_codec import Count, dataclass_to_json
+from mauve_core.base.json_schema import Schema, json_schema
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
-from mauve_core.cli import pace
-from mauve_core.cli.outputs import FIELD, shape_of
 from mauve_core.cli.parser import Store
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
-from mauve_core.scoring.serialization import to_json
-from mauve_core.scoring.tables import to_table
-from mauve_core.store import Run, RunStore
+from mauve_core.jobs import estimates
+from mauve_core.runs import Run, RunStore
+from mauve_core.scoring.serialization import DifferenceJson, ScoresJson, to_json
+from mauve_core.scoring.tables import aligned, to_table
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
 from mauve_core.texts.kinds import Kind, kind_at
 from mauve_core.texts.normalizing_steps import ALLOWED, parse_steps
+
+if TYPE_CHECKING:
+    from mauve_core.shards.plan import ShardedCandidate, ShardedComparison, ShardedSide
+
+
+# The field of an output that names its shape and version.
+FIELD = "schema"
+
+
+class OfRun(TypedDict):
+    """What was found about a stored run.
+
+    Attributes
+    ----------
+    run : str
+        Id of the stored run.
+    """
+
+    run: str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of an output.
+
+    Attributes
+    ----------
+    version : int
+        From 1; raised whenever the schema changes in more than its descriptions.
+    kind : str
+        ``module:name`` of its annotation; without a package, the module is one of this package.
+    commands : tuple of str
+        All that print it.
+    named : bool
+        Whether outputs have the field ``FIELD``; a list has no place for it.
+    """
+
+    version: int
+    kind: str
+    commands: tuple[str, ...]
+    named: bool = True
+
+    @property
+    def id(self) -> str:
+        """Such as ``mauve-lens/compare/1``; an action follows its command after a hyphen."""
+        return f"mauve-lens/{self.commands[0].replace(' ', '-')}/{self.version}"
+
+
+SHAPES = (
+    Shape(1, "shapes:RunJson", ("compare", "study", "runs show", "runs again")),
+    Shape(1, "sharding_output:ShardedJson", ("shard-merge",)),
+    Shape(1, "shard_costs:ShardCostsJson", ("shard-run",)),
+    Shape(1, "shapes:GateJson", ("gate",)),
+    Shape(1, "shapes:MeasureJson", ("measure",)),
+    Shape(1, "shapes:MethodsJson", ("methods",)),
+    Shape(1, "shapes:EncodersJson", ("encoders",)),
+    Shape(1, "clusters:ClustersJson", ("clusters",)),
+    Shape(1, "clusters:TextsJson", ("texts",)),
+    Shape(1, "shapes:ExplainJson", ("explain",)),
+    Shape(1, "diversity_output:DiversityJson", ("diversity",)),
+    Shape(1, "shapes:TestJson", ("test",), named=False),
+    Shape(1, "shapes:RankingsJson", ("ratings rank",)),
+    Shape(1, "shapes:ProbeJson", ("probe",)),
+    Shape(1, "shapes:AttributesJson", ("attributes",)),
+    Shape(1, "mauve_core.experiments.published:PublishedJson", ("published",)),
+    Shape(1, "shapes:SweepJson", ("sweep",)),
+    Shape(1, "stored:RunsJson", ("runs", "runs list")),
+    Shape(1, "stored:BinJson", ("runs bin",)),
+    Shape(1, "stored:DiskJson", ("runs disk",)),
+    Shape(1, "library:RunsComparedJson", ("runs compare",)),
+    Shape(1, "working:JobsJson", ("jobs",)),
+    Shape(1, "working:LogJson", ("jobs log",)),
+)
+
+
+def shape_of(command: str) -> Shape:
+    """Return the shape that a command prints, such as ``runs show``; InputError lists the commands."""
+    for shape in SHAPES:
+        if command in shape.commands:
+            return shape
+    raise InputError(
+        f"There is no schema for {command!r}: no command of that name prints JSON",
+        allowed=", ".join(name for shape in SHAPES for name in shape.commands),
+        todo="See: mauve-lens schema",
+    )
+
+
+def schema_of(shape: Shape) -> Schema:
+    """Return the JSON Schema (draft 2020-12) of a shape; imports the command that prints it."""
+    module, _, name = shape.kind.partition(":")
+    where = module if "." in module else f"{__package__}.{module}"
+    schema = json_schema(getattr(import_module(where), name))
+    if shape.named:
+        for each in schema.get("anyOf", [schema]):
+            _add_schema_name(each, shape.id)
+    dialect = schema.pop("$schema")
+    title = f"mauve-lens {' / '.join(shape.commands)} --json"
+    return {"$schema": dialect, "$id": shape.id, "title": title, **schema}
+
+
+def _add_schema_name(schema: Schema, identifier: str) -> None:
+    """Add the field that names the shape, as the first."""
+    about = {"const": identifier, "description": "Shape and version of this output; see mauve-lens schema."}
+    schema["properties"] = {FIELD: about, **schema["properties"]}
+    schema["required"] = [FIELD, *schema["required"]]
+
+
+def without_descriptions(schema: Any) -> Any:
+    """Return the schema without what only people read: equal shapes, equal values."""
+    if isinstance(schema, dict):
+        kept = {name: each for name, each in schema.items() if not _is_prose(name, each)}
+        return {name: without_descriptions(each) for name, each in kept.items()}
+    if isinstance(schema, Sequence) and not isinstance(schema, str):
+        return [without_descriptions(each) for each in schema]
+    return schema
+
+
+def _is_prose(name: str, value: Any) -> bool:
+    """Whether an entry is a text of the schema; a field of that name has a schema of its own as value."""
+    return name in ("title", "description") and isinstance(value, str)
+
+
+def compute_with_pace(task: RunTask, progress: Progress, *, quiet: bool) -> Any:
+    """Carry out the task; unless ``quiet``, standard error says beforehand how much work it is, and how long it takes
+    if that is known.
+    """
+    amount = task.amount(task.load())
+    if amount is None:
+        return task.compute(progress)
+    encoded, announced = False, quiet
+
+    def report(stage: str, done: int, total: int) -> None:
+        nonlocal encoded, announced
+        if not announced:  # not earlier, as settings may still be refused
+            announced = True
+            sys.stderr.write(f"{printable(_pace_sentence(task, amount))}\n")
+            sys.stderr.flush()
+        encoded = encoded or estimates.is_encoding(stage)
+        progress(stage, done, total)
+
+    begun = time.monotonic()
+    found = task.compute(report)
+    if (amount.encodes != "none") == encoded:
+        with suppress(MauveLensError):  # a disk that refuses an estimate costs no result
+            estimates.remember(task.kind, amount, time.monotonic() - begun)
+    return found
+
+
+def _pace_sentence(task: RunTask, amount: Amount) -> str:
+    known = estimates.estimate(task.kind, amount)
+    lasts = "How long this takes is not known before it was done here once" if known is None else known.text
+    kept = f" Ctrl-C stops it and keeps {task.kept}." if task.kept else ""
+    return f"{task.title[:1].upper()}{task.title[1:]}: {amount.words}. {lasts}.{kept}"
+
 
 _NEED_NO_CHECK = ("auto", "cpu")
 
@@ -326,7 +493,6 @@ def run_json(run: Run) -> dict[str, Any]:
     all texts if it is from shards."""
     from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
     from mauve_core.analysis.verdict import verdict
-    from mauve_core.cli.over_all_output import over_all_json
     from mauve_core.scoring.tables import empty_clusters_json
 
     return {
@@ -405,6 +571,186 @@ def stored_or_computed(args: argparse.Namespace, task: RunTask) -> tuple[Any, st
     with results_only():
         found = None if getattr(args, "again", True) else task.stored()
         if found is None:
-            return pace.compute(task, progress_of(args), quiet=args.quiet), f"Saved with run {task.run}."
+            return compute_with_pace(task, progress_of(args), quiet=args.quiet), f"Saved with run {task.run}."
         day = task.load().attached_on(task.attachment)
     return found, f"Stored with run {task.run} on {day}; --again computes it anew."
+
+
+class ShardedSideJson(TypedDict):
+    """One side in shards.
+
+    Attributes
+    ----------
+    name : str
+        ``human``, or the candidate's name.
+    shards : int
+        Number of shards, from 1.
+    n : int
+        Texts that were compared, of all shards; rows of features count as texts.
+    left_out : mapping of str to int
+        Other rows by reason, such as ``empty``; only reasons that occur.
+    fields : mapping of str to (str or None)
+        Where texts, prompts and ids come from; null for no field, and empty for shards of features.
+    digest : str
+        SHA-256 of the shards' digests, 64 hexadecimal digits.
+    """
+
+    name: str
+    shards: Count
+    n: Count
+    left_out: dict[str, Count]
+    fields: dict[str, str | None]
+    digest: str
+
+
+class OverAllCandidateJson(TypedDict):
+    """Scores of one candidate over all texts.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    k : int
+        Number of clusters of its pairwise partition, from 2.
+    sampled : int
+        Rows, one per text of either side, on which k-means started; it then went over all of them.
+    counts : str
+        SHA-256 of the histograms of both sides under every seed, 64 hexadecimal digits.
+    scores : ScoresJson
+        With their spread over k-means seeds and their bootstrap interval over groups of prompts.
+    """
+
+    name: str
+    k: Count
+    sampled: Count
+    counts: str
+    scores: ScoresJson
+
+
+class OverAllJson(TypedDict):
+    """Scores over all texts of corpora in shards.
+
+    Attributes
+    ----------
+    sides : list of ShardedSideJson
+        The human side first.
+    candidates : list of OverAllCandidateJson
+        In the order in which they were named.
+    differences : list of DifferenceJson
+        Tests of every two candidates whose numbers of texts differ by at most 1 %; ``n`` counts groups of prompts. If
+        the run has all texts, its own tests.
+    closest : str
+        Sentences: who is closest to the human texts over all texts, or who cannot be told apart; and what speaks
+        against it.
+    is_sample : bool
+        Whether the run leaves out some of these texts, so that its own scores are those of a sample.
+    digest : str
+        SHA-256 of what decides the result, and of the result, 64 hexadecimal digits: that of ``shard-merge``.
+    """
+
+    sides: list[ShardedSideJson]
+    candidates: list[OverAllCandidateJson]
+    differences: list[DifferenceJson]
+    closest: str
+    is_sample: bool
+    digest: str
+
+
+def over_all_json(run: Run) -> dict[str, Any] | None:
+    """What :class:`OverAllJson` describes; None if the run is not from shards.
+
+    Raises StorageError or InputError if the scores are damaged.
+    """
+    from mauve_core.experiments.over_shards import is_sample, stored_over_shards
+
+    found = stored_over_shards(run)
+    if found is None:
+        return None
+    return {
+        "sides": list(map(side_json, found.sides)),
+        "candidates": list(map(candidate_json, found.candidates)),
+        **answers_json(found, run),
+        "is_sample": is_sample(run, found),
+        "digest": found.digest(),
+    }
+
+
+def over_all_parts(run: Run) -> list[str]:
+    """Paragraphs and tables of the scores over all texts, and that the run is a sample; none if it is not from shards.
+
+    Raises StorageError or InputError if they are damaged.
+    """
+    from mauve_core.experiments.over_shards import ABOUT, answers_over_all, sample_sentence, stored_over_shards
+
+    found = stored_over_shards(run)
+    if found is None:
+        return []
+    return [
+        f"Over all texts, from shards\n{sentences_text(answers_over_all(found, run))}",
+        side_lines(found.sides),
+        over_all_table(found),
+        textwrap.fill(with_plain_spaces(ABOUT), LINE, break_on_hyphens=False),
+        sample_sentence(run, found),
+    ]
+
+
+def side_json(side: ShardedSide) -> dict[str, Any]:
+    """What :class:`ShardedSideJson` describes."""
+    from mauve_core.shards.plan import PARTS
+
+    return {
+        "name": side.name,
+        "shards": side.shards,
+        "n": side.n,
+        "left_out": dict(side.left_out),
+        "fields": dict(zip(PARTS, side.fields or (), strict=False)),
+        "digest": side.digest,
+    }
+
+
+def candidate_json(candidate: ShardedCandidate) -> dict[str, Any]:
+    """What :class:`OverAllCandidateJson` describes."""
+    from mauve_core.scoring.serialization import scores_json
+
+    return {
+        "name": candidate.name,
+        "k": candidate.k,
+        "sampled": candidate.sampled,
+        "counts": candidate.counts,
+        "scores": scores_json(candidate.scores),
+    }
+
+
+def answers_json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
+    """The tests between candidates, and who is closest in sentences."""
+    from mauve_core.experiments.over_shards import answers_over_all, settled
+    from mauve_core.scoring.serialization import difference_json
+
+    return {
+        "differences": [difference_json(each) for each in settled(found, run).differences],
+        "closest": with_plain_spaces(" ".join(map(str, answers_over_all(found, run)))),
+    }
+
+
+def side_lines(sides: Iterable[ShardedSide]) -> str:
+    """Say how many texts each side has, where they come from and what was left out."""
+    return "\n".join(map(_side_line, sides))
+
+
+def over_all_table(found: ShardedComparison) -> str:
+    """Numbers of texts and scores with their spread, the best candidate first."""
+    from mauve_core.experiments.over_shards import over_all_rows
+
+    columns, rows = over_all_rows(found)
+    return aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)])
+
+
+def _side_line(side: ShardedSide) -> str:
+    from mauve_core.shards.plan import PARTS
+
+    said = f"{side.name}: {side.n:,} texts in {side.shards:,} shards"
+    if side.fields is not None:
+        said += f" ({', '.join(f'{part} from {name}' for part, name in zip(PARTS, side.fields, strict=True) if name)})"
+    if side.left_out:
+        said += f"; left out: {', '.join(f'{count:,} {reason}' for reason, count in side.left_out.items())}"
+    return printable(said)

@@ -1,17 +1,92 @@
-"""An argument parser with our errors, whose commands are imported when they are called."""
+"""An argument parser with our errors, its file of settings, and the commands, which are imported when they are called.
+
+``MAUVE_LENS_SETTINGS`` names a file with a table for each command, whose keys are the names of its options, so that no
+file is read that nobody named. The command line overrides it, and what a command takes from it is said on standard
+error. The file is TOML::
+
+    [compare]
+    encoder = "gpt2-large"
+    seeds = 10
+"""
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 from mauve_core.base.errors import InputError
-from mauve_core.cli.settings import VARIABLE, as_arguments, say, settings_of
+from mauve_core.base.formatting import printable
+
+VARIABLE = "MAUVE_LENS_SETTINGS"
+
+
+def settings_of(command: str, known: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of a command; empty without a file, or where the file has none.
+
+    Parameters
+    ----------
+    known : sequence of str
+        All commands; a table of another name is an error.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is not TOML, or holds something else than tables of known commands.
+    """
+    named = os.environ.get(VARIABLE, "")
+    if not named.strip():
+        return {}
+    from mauve_core.base.files import read_toml
+
+    tables: dict[str, Any] = read_toml(Path(named))
+    for name, table in tables.items():
+        if not isinstance(table, dict) or name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            raise InputError(
+                f"{named} ({VARIABLE}) has a key that is not the table of a command",
+                allowed="tables such as [compare], with the names of its options as keys",
+                received=name,
+                todo=f"Did you mean [{near[0]}]?" if near and isinstance(table, dict) else "",
+            )
+    own: dict[str, Any] = tables.get(command, {})
+    return own
+
+
+def as_arguments(action: argparse.Action, value: Any, where: str) -> list[str] | None:
+    """Return a setting as the arguments that an option takes; None for a switch that is off.
+
+    Raises
+    ------
+    InputError
+        The value is of another kind than the option's.
+    """
+    if action.nargs == 0:
+        if not isinstance(value, bool):
+            raise InputError(f"{where} cannot be used", allowed="true or false", received=repr(value))
+        return [] if value else None
+    several = isinstance(action, argparse._AppendAction) and isinstance(value, list)
+    values = value if several else [value]
+    if any(isinstance(each, bool) or not isinstance(each, str | int | float) for each in values):
+        listed = ", or a list of them" if isinstance(action, argparse._AppendAction) else ""
+        allowed = f"text or a number{listed}"
+        raise InputError(f"{where} cannot be used", allowed=allowed, received=repr(value))
+    return [str(each) for each in values]
+
+
+def say(settings: Mapping[str, Any]) -> None:
+    """Say what a command takes from the file."""
+    if settings:
+        written = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items())
+        sys.stderr.write(f"Settings from {printable(os.environ[VARIABLE])}: {written}\n")
+
 
 # Before a command, it asks for that command's help; alone, for the list of commands.
 HELP = "help"
@@ -181,3 +256,71 @@ def _written(values: Any) -> str:
 
 def _given_twice(option: str, first: str, second: str) -> InputError:
     return InputError(f"{option} is given twice", allowed="once", received=f"{first!r} and {second!r}")
+
+
+# What each command does, by module and name. None hides it.
+COMMANDS: dict[str, dict[str, str | None]] = {
+    "comparing": {"compare": "score model texts against human texts and store the run"},
+    "sharding": {
+        "shard-run": "encode one part of corpora in shards, on one of several machines",
+        "shard-merge": "finish a comparison over shards, score it and store a sample as a run",
+    },
+    "gating": {"gate": "test in a pipeline whether a candidate is farther from the reference than a baseline"},
+    "studying": {
+        "study": "continue human texts with a model and several decoders, compare and measure them, store the run"
+    },
+    "stored": {"runs": "list stored runs; see runs --help for other actions"},
+    "models": {
+        "encode": "write the features of a file's texts to a .npy file",
+        "generate": "generate continuations of prompts with a model, one file per decoder",
+    },
+    "measuring": {"measure": "compute text measures of a run or of files: T(Q), T(P) and their gap"},
+    "methods": {
+        "methods": "apply other estimators, divergences and summaries to a stored run, and show how far they agree"
+    },
+    "encoders": {"encoders": "score a stored run's texts under several encoders, and show how far they agree"},
+    "clusters": {
+        "clusters": "show a stored run's clusters, those that cost most first",
+        "texts": "show the texts of a cluster, or all texts with their clusters",
+    },
+    "explaining": {"explain": "say what each candidate of a stored run does more or less than people, tested"},
+    "diversity": {
+        "diversity": "count the modes of a stored run's answers to one prompt, and compare candidates' answers"
+    },
+    "differences": {"test": "test which of two candidates of a stored run is closer to the human texts"},
+    "judging": {"ratings": "export, import or rank human ratings of a run's texts"},
+    "probing": {"probe": "measure how a stored run's score responds to deliberately changed texts or images"},
+    "attributes": {
+        "attributes": "show what a stored run's clusters reveal about metadata, length, stop words and punctuation"
+    },
+    "published": {"published": "recompute the papers' correlation tables from their figures"},
+    "reporting": {"report": "write a stored run as one HTML file that works offline, or as text"},
+    "tracking": {"log": "log a stored run to Weights & Biases or MLflow"},
+    "sweeping": {"sweep": "show a stored run's scores over one setting, or over one parameter of an estimator"},
+    "working": {"jobs": "list background jobs; see jobs --help for other actions"},
+    "serving": {
+        "app": "start the app, on 127.0.0.1 by default",
+        "demo": "the demo study: stored as a run if it does not exist yet, and shown in the browser",
+        "password": "hash a password for MAUVE_LENS_PASSWORD_HASH",
+        "work": None,
+    },
+    "agents": {"mcp": "let a language-model agent read stored runs, over the Model Context Protocol"},
+    "schemas": {"schema": "print the JSON Schema of what a command prints with --json"},
+    "completing": {"completion": "write a script with which a shell completes commands and options"},
+    "debugging": {"debug": "write a file to attach to a bug report, without texts, names or keys"},
+}
+
+
+def add_commands(parser: Parser, *, load: bool) -> None:
+    """Add all commands to the parser; without ``load``, the module of one is imported when it is called."""
+    commands: Commands = parser.add_subparsers(metavar="COMMAND", required=True)  # type: ignore[assignment]
+    for module, explained in COMMANDS.items():
+        for name, help_line in explained.items():
+            commands.announce(name, help_line, partial(_add, module))
+    if load:
+        for name in list(commands.choices):
+            commands.load(name)
+
+
+def _add(module: str, commands: Commands) -> None:
+    import_module(f"mauve_core.cli.{module}").add_commands(commands)

@@ -1,4 +1,4 @@
-"""``mauve-lens report``: write a stored run as HTML, its leaderboard as LaTeX or Markdown, or its methods paragraph."""
+"""``mauve-lens report`` and ``mauve-lens log``: a stored run as HTML, text for a paper, or in an experiment tracker."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
-from mauve_core.base.formatting import file_size, with_plain_spaces
+from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.cli.options import of_run, write
-from mauve_core.reporting.methods_text import methods_text
-from mauve_core.store import RunStore
+from mauve_core.reporting.paper import methods_text
+from mauve_core.reporting.trackers import TRACKERS, log_run
+from mauve_core.runs import RunStore
 
 # Plain-text formats; they go to standard output by default.
 _TEXTS = ("latex", "markdown", "methods")
@@ -42,7 +43,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _report(args: argparse.Namespace) -> int:
-    from mauve_core.reporting.written import latex_table, markdown_table
+    from mauve_core.reporting.paper import latex_table, markdown_table
 
     if args.format == "html" and args.partition is not None:
         raise InputError(
@@ -71,3 +72,33 @@ def _report(args: argparse.Namespace) -> int:
 
 def _save(path: Path, content: bytes) -> None:
     write_atomically(path, lambda stream: stream.write(content))
+
+
+def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "log",
+        description="Log a stored run's settings, scores with their spread, tables and figures to Weights & Biases or "
+        "MLflow. Where it goes is up to the tracker's own settings, such as WANDB_MODE=offline and "
+        "MLFLOW_TRACKING_URI. A run that is logged again stays one run of the tracker.",
+    )
+    parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
+    parser.add_argument("--to", choices=tuple(TRACKERS), required=True, help="the tracker")
+    parser.add_argument(
+        "--project",
+        metavar="NAME",
+        help="W&B project or MLflow experiment; default: that of the environment (WANDB_PROJECT, "
+        "MLFLOW_EXPERIMENT_NAME), else mauve-lens",
+    )
+    parser.add_argument(
+        "--texts",
+        action="store_true",
+        help="also log the texts, the clusters' names, which are words of them, and the report, which quotes them; "
+        "they leave this machine if the tracker is on another one",
+    )
+    parser.set_defaults(run=of_run(_log))
+
+
+def _log(args: argparse.Namespace) -> int:
+    run = RunStore().load(args.id)
+    write(printable(str(log_run(run, args.to, project=args.project, texts=args.texts))))
+    return 0

@@ -1,25 +1,39 @@
-"""``mauve-lens app`` and ``mauve-lens demo``, and the hidden ``work`` command for background jobs."""
+"""``mauve-lens app``, ``demo``, ``password`` and ``mcp``, and the hidden ``work`` command for background jobs.
+
+``mcp`` serves stored runs to language-model agents, over the Model Context Protocol. A notebook starts the app as a
+process of its own, and goes on while it serves.
+"""
 
 from __future__ import annotations
 
 import argparse
+import atexit
 import getpass
+import html
 import importlib.util
 import os
 import socket
+import subprocess
 import sys
+import tempfile
+import time
+import urllib.request
 from dataclasses import dataclass, replace
+from http.client import HTTPException
 from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
 from urllib.parse import urlencode
 
-from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.extras import MissingPackageError, asking_for_packages
+from mauve_core.agents import page_text
+from mauve_core.base import sharing
+from mauve_core.base.errors import InputError, MauveLensError, own_words_of
+from mauve_core.base.extras import MissingPackageError, asking_for_packages, require
 from mauve_core.base.files import HOME_VARIABLE, home
+from mauve_core.base.sharing import MAX_PASSWORD_BYTES, hashed
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
 from mauve_core.clusters.features import require_columns
-from mauve_core.serving import sharing
-from mauve_core.serving.passwords import MAX_BYTES, hashed
-from mauve_core.store import RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.texts import limits
 
 DEFAULT_PORT, LAST_PORT = 8501, 65535
@@ -210,7 +224,7 @@ def _password(_: argparse.Namespace) -> int:
             raise InputError("The two passwords differ", todo="Try again")
     else:
         try:
-            typed = sys.stdin.readline(MAX_BYTES + 2).rstrip("\r\n")
+            typed = sys.stdin.readline(MAX_PASSWORD_BYTES + 2).rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise InputError("The password is not valid text", allowed="UTF-8") from error
     write(str(hashed(typed)))
@@ -232,13 +246,13 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def _images(args: argparse.Namespace) -> str:
-    from mauve_core.demo.images.study import prepare_images
+    from mauve_core.demo.images import prepare_images
 
     if args.rebuild_analyses:
         raise InputError("The demo of images has no analyses to name", todo="Give --rebuild-analyses no name")
     with results_only():
         if args.rebuild or args.rebuild_analyses is not None:
-            from mauve_core.demo.images.build import build_images, rebuild_run
+            from mauve_core.demo.make_images import build_images, rebuild_run
 
             (build_images if args.rebuild else rebuild_run)(progress=progress_of(args))
         return prepare_images(progress=progress_of(args))
@@ -246,12 +260,12 @@ def _images(args: argparse.Namespace) -> str:
 
 def _texts(args: argparse.Namespace) -> str:
     if args.rebuild:
-        from mauve_core.demo.demo_build import build_demo
+        from mauve_core.demo.make_texts import build_demo
 
         with results_only():
             build_demo(progress=progress_of(args))
     elif args.rebuild_analyses is not None:
-        from mauve_core.demo.demo_build import rebuild_run
+        from mauve_core.demo.make_texts import rebuild_run
 
         with results_only():
             rebuild_run(args.rebuild_analyses, progress=progress_of(args))
@@ -259,7 +273,7 @@ def _texts(args: argparse.Namespace) -> str:
 
 
 def _prepare() -> str:
-    from mauve_core.demo.demo_run import prepare_demo
+    from mauve_core.demo.texts import prepare_demo
 
     with results_only():
         return prepare_demo()
@@ -285,3 +299,163 @@ def _work(args: argparse.Namespace) -> int:
         except Exception:  # noqa: BLE001 (written to the state and the log by now)
             return 1
     return 0
+
+
+def _add_mcp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "mcp",
+        description="Serve stored runs to an agent over standard input and output, which a client starts by itself. "
+        "Read-only unless --allow-comparisons names a folder. See docs/mcp.md for how to register it in a client.",
+    )
+    parser.add_argument(
+        "--allow-comparisons",
+        metavar="FOLDER",
+        type=Path,
+        help="the agent may start comparisons of files in this folder, and so read their texts",
+    )
+    parser.add_argument("--skill", action="store_true", help="print how an agent should use the tools, and exit")
+    parser.set_defaults(run=_mcp)
+
+
+def _mcp(args: argparse.Namespace) -> int:
+    if args.skill:
+        write(page_text("skill").rstrip("\n"))
+        return 0
+    require("mcp")
+    from mauve_core.agents.access import access_of
+    from mauve_core.agents.server import build_server
+
+    build_server(access_of(args.allow_comparisons)).run("stdio")
+    return 0
+
+
+# The folder of a library that holds its runs.
+RUNS = "runs"
+
+HEALTH = "_stcore/health"
+LONGEST_START_S, LONGEST_STOP_S, PAUSE_S = 120.0, 10.0, 0.2
+# Characters of the log that a message shows if the app ends while it starts.
+LAST_WORDS = 400
+
+
+class RunningApp:
+    """The app on one run. It stops when it is closed, when a ``with`` block is left, or when Python ends.
+
+    Attributes
+    ----------
+    url : str
+        Address of the run on this machine.
+    """
+
+    def __init__(self, url: str, process: subprocess.Popen[bytes]) -> None:
+        self.url = url
+        self._process = process
+        atexit.register(self.close)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process still serves."""
+        return self._process.poll() is None
+
+    def close(self) -> None:
+        """Stop the app; a second call does nothing."""
+        atexit.unregister(self.close)
+        if not self.is_running:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(LONGEST_STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<RunningApp: {self.url}, {'running; stop it with .close()' if self.is_running else 'stopped'}>"
+
+    def _repr_html_(self) -> str:
+        link = html.escape(self.url)
+        return f'<a href="{link}" target="_blank">{link}</a>' if self.is_running else html.escape(repr(self))
+
+
+def open_run(run: Run, port: int | None = None) -> RunningApp:
+    """Start the app on a stored run, and return once it answers.
+
+    Only this machine can reach it, as with ``mauve-lens app``, which also has the settings for sharing.
+
+    Parameters
+    ----------
+    run : Run
+    port : int, optional
+        By default any free one.
+
+    Raises
+    ------
+    InputError
+        The run's folder is not in a library, or the port cannot be used.
+    MauveLensError
+        The app is not installed, ended while it started, or did not answer within two minutes.
+    """
+    if run.path.parent.name != RUNS or not run.path.is_dir():
+        raise InputError(
+            f"The app shows the runs of a library, and {run.path} is not in one",
+            allowed=f"a run of RunStore(), or of RunStore(folder / {RUNS!r})",
+            todo="Save the run with run.save(path), and open load_run(path)",
+        )
+    port = _free_port() if port is None else port
+    command = app_command(port)
+    environment = {**command.environment, HOME_VARIABLE: str(run.path.parent.parent.absolute())}
+    address = f"http://{THIS_MACHINE}:{port}"
+    url = f"{address}/?{urlencode({'run': run.path.name})}"
+    with tempfile.TemporaryFile() as log:
+        app = RunningApp(url, _started(replace(command, environment=environment), log))
+        try:
+            _wait(app, f"{address}/{HEALTH}", log)
+        except BaseException:
+            app.close()
+            raise
+    return app
+
+
+def _started(command: AppCommand, log: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command.arguments,
+        cwd=command.folder,
+        env=command.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,  # or an interrupted cell would end it
+    )
+
+
+def _wait(app: RunningApp, health: str, log: IO[bytes]) -> None:
+    """Return once the app answers; MauveLensError if it ends or takes too long."""
+    until = time.monotonic() + LONGEST_START_S
+    why = ""
+    while app.is_running and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(health, timeout=PAUSE_S * 10):
+                return
+        except (OSError, HTTPException) as error:
+            why = own_words_of(error)
+        time.sleep(PAUSE_S)
+    if app.is_running:
+        raise MauveLensError(f"The app did not answer within {LONGEST_START_S:g} seconds", received=why)
+    log.seek(0)
+    words = log.read().decode(errors="replace")[-LAST_WORDS:]
+    raise MauveLensError("The app ended while it started", received=words, todo="Start it with: mauve-lens app")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((THIS_MACHINE, 0))
+        port: int = probe.getsockname()[1]
+        return port

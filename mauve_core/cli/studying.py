@@ -6,7 +6,8 @@ import argparse
 
 from mauve_core.base.config import CompareConfig
 from mauve_core.base.formatting import printable
-from mauve_core.cli import measuring, served
+from mauve_core.cli import measuring, models
+from mauve_core.cli.input_files import TEXT_FILE, add_field_options, text_file
 from mauve_core.cli.options import (
     add_decoder_options,
     add_encoder_options,
@@ -20,9 +21,8 @@ from mauve_core.cli.options import (
     require_device,
     score_config,
 )
-from mauve_core.cli.text_files import TEXT_FILE, add_field_options, text_file
 from mauve_core.decoding import GenerationSettings
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 from mauve_core.texts.text_files import require_there
 
@@ -35,14 +35,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "texts. A study that was stopped resumes where it left off when run again.",
     )
     parser.add_argument("--human", required=True, metavar="FILE", help=TEXT_FILE)
-    parser.add_argument("--model", required=True, help=served.MODEL)
+    parser.add_argument("--model", required=True, help=models.MODEL)
     add_name_option(parser)
     parser.add_argument(
         "--prompt-tokens", type=int, metavar="N", help="length of the prompt if the file has no prompts"
     )
     add_decoder_options(parser)
     parser.add_argument("--no-measures", action="store_true", help="leave out the text measures")
-    group = served.add_server_options(parser)
+    group = models.add_server_options(parser)
     group.add_argument(
         "--tokenizer",
         metavar="NAME",
@@ -81,7 +81,7 @@ def _study(args: argparse.Namespace) -> int:
             notes.append(f"  To add them under a model of your choice: mauve-lens measure {run.id} --scorer MODEL")
         return "\n".join([measuring.table(found), *notes])
 
-    return make_run(args, task, where, measured, tell=served.teller(args))
+    return make_run(args, task, where, measured, tell=models.teller(args))
 
 
 def task_of(args: argparse.Namespace) -> StudyTask:
@@ -102,5 +102,5 @@ def task_of(args: argparse.Namespace) -> StudyTask:
         skip_unencodable=args.skip_unencodable,
         device=args.device,
         tokenizer=args.tokenizer,
-        server=served.server_options(args),
+        server=models.server_options(args),
     )

@@ -83,7 +83,6 @@ def table(sweep: Sweep) -> str:
 def estimator_table(sweep: EstimatorSweep) -> str:
     """MAUVE at every point, with its standard deviations over seeds and over texts."""
     from mauve_core.experiments.methods import ESTIMATORS
-    from mauve_core.figures import estimator_sweeps
 
     rows = [["Estimator", estimator_sweeps.TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]
     for point in sweep.points:

@@ -30,7 +30,7 @@ BATCH_ROWS = 32
 class SamplingCallback(TrainerCallback):  # type: ignore[misc]
     """Continue prompts before the first step and after every ``every`` steps, and give the texts to ``take``.
 
-    Parameters, errors and warnings are those of :class:`mauve_core.reporting.trackers.in_training.ScoresCallback`.
+    Parameters, errors and warnings are those of :class:`mauve_core.reporting.in_training.ScoresCallback`.
     """
 
     def __init__(

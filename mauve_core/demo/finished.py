@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import StorageError, words_of
 from mauve_core.base.files import exclusive_lock, home, storage_errors, write_atomically
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.folder import ATTACHED, RunRecord, digest_of, read_comparison, read_record, write_run
+from mauve_core.runs.placing import locked, partial_folder, put, replace_run
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import Run, RunStore
-from mauve_core.store.folder import ATTACHED, RunRecord, digest_of, read_comparison, read_record, write_run
-from mauve_core.store.placing import locked, partial_folder, put, replace_run
 from mauve_core.texts import Corpus
 from mauve_core.texts.media import archive_beside
 

@@ -10,9 +10,8 @@ import pandas as pd
 from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, MISSES, wilson_interval
 from mauve_core.base.formatting import NONE, percent_with_interval, with_plain_spaces
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, ClusterOverAll, SideOverAll
-from mauve_core.shards.cluster_texts import MOST_CHARACTERS, RANDOM
-from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.wording import LEAST_PROPOSING
+from mauve_core.shards.cluster_texts import LEAST_PROPOSING, MOST_CHARACTERS, RANDOM
+from mauve_core.shards.plan import ShardedComparison
 
 ABOUT = (
     "Clusters of all texts with the largest parts of the frontier integral, under the k-means seed whose MAUVE is the "

@@ -20,10 +20,10 @@ from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import Count, Within, dataclass_to_json, from_json
 from mauve_core.experiments.over_shards import stored_over_shards
+from mauve_core.runs import Run
 from mauve_core.shards.cluster_texts import RANDOM, KeptText
-from mauve_core.shards.collecting import KeptCluster, KeptSide, kept_clusters
+from mauve_core.shards.comparison import KeptCluster, KeptSide, kept_clusters
 from mauve_core.shards.plan import Work
-from mauve_core.store import Run
 from mauve_core.texts.properties import stop_words
 
 ATTACHMENT = "shards-clusters"

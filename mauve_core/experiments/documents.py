@@ -15,7 +15,7 @@ from mauve_core.experiments.methods import table as methods
 from mauve_core.experiments.robustness import table as probes
 from mauve_core.experiments.sweeps import estimators, sweep
 from mauve_core.experiments.text_measures import over_lengths, over_neighbours, stored
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 # Each returns None if the run has no such document, and raises StorageError or InputError if it is damaged.
 DOCUMENTS: dict[str, Callable[[Run], object]] = {

@@ -22,8 +22,8 @@ from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.base import Value
 from mauve_core.experiments.text_measures.ranking import measure_standings
 from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.runs import Run
 from mauve_core.scoring.tables import TITLES, mean_and_spread, standings
-from mauve_core.store import Run
 
 Page = Literal["decoders", "probes", "encoders"]
 SCORE = "mauve"

@@ -22,9 +22,9 @@ from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Measurements, measure_title
 from mauve_core.experiments.text_measures.stored import decoder_of, stored_measurements
 from mauve_core.judgments import Indicator
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES
-from mauve_core.store import Run
 
 # What standard deviations are over.
 TEXTS, GENERATIONS = "texts", "generations"

@@ -7,8 +7,7 @@ from pathlib import Path
 from mauve_core.base.errors import MauveLensError, words_of
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, SideOverAll
 from mauve_core.shards.cluster_texts import RANDOM, Chosen, chosen_clusters
-from mauve_core.shards.plan import Work, notes_of
-from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.plan import ShardedComparison, Work, notes_of
 
 _ELSEWHERE = (
     "More texts cannot be read, because this machine has no work folder of the comparison: open the run where it was "

@@ -14,11 +14,11 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, interval, significant, with_plain_spaces
 from mauve_core.base.json_codec import from_json
+from mauve_core.runs import Run
 from mauve_core.scoring.differences import LIKE_SIZES
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, overlap
-from mauve_core.shards.result import ShardedComparison
-from mauve_core.store import Run
+from mauve_core.shards.plan import ShardedComparison
 
 ATTACHMENT = "shards"
 

@@ -13,7 +13,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders import PrefixEncoder, feature_key
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.documents import DOCUMENTS, check_documents
-from mauve_core.store import COMPARISON, Run, RunStore
-from mauve_core.store.folder import read_run
+from mauve_core.runs import COMPARISON, Run, RunStore
+from mauve_core.runs.folder import read_run
 
 
 def save_run(run: Run, path: str | Path, *, ratings: bool = True) -> Path:
@@ -36,7 +36,7 @@ def save_run(run: Run, path: str | Path, *, ratings: bool = True) -> Path:
 
 
 def load_run(path: str | Path) -> Run:
-    """Open a run: a file that :meth:`mauve_core.store.Run.save` wrote, or the folder of a stored run.
+    """Open a run: a file that :meth:`mauve_core.runs.Run.save` wrote, or the folder of a stored run.
 
     A file is unpacked into a temporary folder that lasts as long as this process; :meth:`RunStore.import_` keeps it.
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.experiments.text_measures.spread import GROUPS, MIN_TEXTS, group_of
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import score_counts
 from mauve_core.stats.resampling import jackknife_sd
-from mauve_core.store import Run
 from mauve_core.texts.pairing import keys_of, unit_names
 
 Groups = NDArray[np.int64]

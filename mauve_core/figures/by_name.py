@@ -1,29 +1,59 @@
-"""Draw figures of a comparison or a stored run by name; for notebooks and scripts."""
+"""Figures of a comparison or a stored run by name, for notebooks and scripts; and a comparison's own display there.
+
+The display (leaderboard, warnings, and the divergence curves as a static drawing) needs no script and no network, so
+Jupyter, VS Code and notebook converters show it offline and before the notebook is trusted. Under ipykernel, Plotly
+shows a figure as its own type of data alone, which programs that turn a notebook into a page, such as nbconvert, do not
+draw; so Plotly's HTML is added.
+"""
 
 from __future__ import annotations
 
+import html
+import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import plotly.graph_objects as go
+import plotly.io as pio
 
 from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table, ordered
 from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.gap_table import ledger_rows
 from mauve_core.analysis.gap_test import gap_test
-from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, with_spread
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.differences import differences_figure
-from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
+from mauve_core.figures.frontier import (
+    banded_names,
+    bands_in_words,
+    curve_points,
+    error_curves,
+    frontier_figure,
+    frontier_svg,
+)
 from mauve_core.figures.gap import ledger_figure
-from mauve_core.figures.leaderboard import interval_figure
-from mauve_core.figures.map_points import map_points, sampled_map
-from mauve_core.figures.notebook_renderer import show_in_exports
-from mauve_core.figures.theme import candidate_colour
+from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, titled
+from mauve_core.figures.text_map import map_points, sampled_map
+from mauve_core.figures.theme import candidate_colour, short_name
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import standings
-from mauve_core.store import Run
+from mauve_core.scoring.tables import places_sentence, rank_label, standings, texts_interval
+
+OWN_TYPE = "plotly_mimetype"
+# Plotly's choice for notebooks that are not run by ipykernel.
+WITH_HTML = "plotly_mimetype+notebook"
+
+
+@cache
+def show_in_exports() -> None:
+    """Add HTML to what figures show, once in a process, where the kernel's default is in force and nobody chose it."""
+    in_kernel = "ipykernel" in sys.modules and sys.modules["IPython"].get_ipython() is not None
+    if in_kernel and pio.renderers.default == OWN_TYPE and "PLOTLY_RENDERER" not in os.environ:
+        pio.renderers.default = WITH_HTML
 
 
 @dataclass(frozen=True)
@@ -178,3 +208,55 @@ FIGURES: dict[str, Callable[[Comparison, View], go.Figure]] = {
     "misses": _ledger(MISSES),
     "map": _map,
 }
+
+
+_CELL = "padding:4px 10px;text-align:left;white-space:nowrap"
+
+
+def notebook_html(comparison: Comparison) -> str:
+    """The comparison as HTML in one ``div``, with all text escaped."""
+    points = curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale)
+    order = [standing.candidate.name for standing in standings(comparison)]
+    banded = banded_names(order, order[0])
+    bands = bands_in_words([_safe(short_name(name)) for name in banded], len(order))
+    warnings = "".join(f"<li>{_safe(warning)}</li>" for warning in comparison.warnings)
+    names = ", ".join(f"<code>{name}</code>" for name in FIGURES)
+    return (
+        f"<div>{_table(comparison)}<p style='max-width:60em'>{_about(comparison)}</p>"
+        + (f"<p style='margin-bottom:0'><b>Warnings</b></p><ul>{warnings}</ul>" if warnings else "")
+        + f"{frontier_svg(points, order, banded)}<p style='opacity:.75'>Divergence curves of the pairwise partitions. "
+        f"{bands} Interactive: <code>mauve_core.figure(comparison, name)</code> with {names}.</p></div>"
+    )
+
+
+def _table(comparison: Comparison) -> str:
+    frame = leaderboard_frame(comparison, "pairwise")
+    lettered = bool(frame["letters"].any())
+    heads = ["Rank", *(["Letters"] if lettered else []), "Candidate", *(titled(score) for score in SCORES), "n", "k"]
+    rows = []
+    for _, row in frame.iterrows():
+        cells = [rank_label(int(row["rank"]), bool(row["tied"])), *([row["letters"]] if lettered else [])]
+        cells.append(f"<b>{_safe(str(row['candidate']))}</b>")
+        for score in SCORES:
+            mean = with_spread(row[score], row[f"{score}_sd"], SCORE_DECIMALS, value_in="<b>{}</b>")
+            low_high = interval(row[f"{score}_low"], row[f"{score}_high"], SCORE_DECIMALS)
+            cells.append(f"{mean}<br><small>{low_high}</small>")
+        cells += [f"{row['n']:,}", f"{row['k']:,}"]
+        rows.append("<tr>" + "".join(f"<td style='{_CELL}'>{cell}</td>" for cell in cells) + "</tr>")
+    head = "".join(f"<th scope='col' style='{_CELL}'>{name}</th>" for name in heads)
+    caption = "<caption style='text-align:left'><b>Leaderboard</b></caption>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _about(comparison: Comparison) -> str:
+    score = comparison.config.score
+    seeds = f"mean ± sd over {score.seeds} k-means seeds" if score.seeds > 1 else "one k-means seed, no spread known"
+    return (
+        f"Pairwise partitions; {seeds}; below it the {texts_interval(score.confidence)}. "
+        f"{_safe(places_sentence(comparison))} {comparison.human.n:,} human texts; "
+        f"encoder: {_safe(comparison.config.made_by)}; c = {score.scale:g}."
+    )
+
+
+def _safe(text: str) -> str:
+    return html.escape(printable(text))

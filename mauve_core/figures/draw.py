@@ -3,6 +3,12 @@
 Plotly builds and checks an object for each trace and property. For a figure of forty traces this takes ten times as
 long as the rest of a page. The app's server sets ``CHECKED`` to false: its figures have the same attributes and are
 ready to send. Notebooks, reports and tests use checked Plotly figures.
+
+Lines are named at their ends, in place of a legend: each name stands with its marker at the right of the plot, in the
+order of the ends, and never on another; a thin line leads to it from the end. Charts over a setting have a legend for
+more than ``MOST_NAMES`` lines, because their names would stand far from the ends.
+
+A figure is written as JSON for pages that work offline, and enlarged by one factor for the back row of a lecture hall.
 """
 
 from __future__ import annotations
@@ -13,14 +19,30 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
-from _plotly_utils.utils import convert_to_base64  # type: ignore[import-untyped]
+from _plotly_utils.utils import convert_to_base64
+from plotly.io.json import to_json_plotly
+from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots
 
-from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, translucent
+from mauve_core.figures.theme import (
+    GLYPHS,
+    LEGEND_FONT,
+    LEGEND_ROW,
+    LETTER,
+    NEUTRAL_COLOUR,
+    PANELS_MARGIN,
+    Style,
+    as_label,
+    base_layout,
+    legend_below,
+    short_name,
+    translucent,
+)
 
 # Whether an unknown property or a disallowed value raises ValueError.
 CHECKED = True
@@ -266,3 +288,244 @@ def _panels(settings: str) -> Layout:
     layout: Layout = subplots(**json.loads(settings)).layout.to_plotly_json()
     layout.pop("template", None)  # every figure has its own
     return {"annotations": [], **layout}
+
+
+# Lines that are named at their ends.
+MOST_NAMES = 12
+
+# The least distance of two names, in pixels.
+NAME_ROW = 15
+
+# Room for a name's marker, and for wider letters than those of the app, in pixels.
+_GLYPH, _BEYOND = 18, 24
+# Room for the lowest axis, in pixels.
+_BELOW = 48
+# Entries beside each other in a narrow window, and pixels between the panels and the legend.
+_LEGEND_COLUMNS, _LEGEND_GAP = 4, 60
+# Room beside the first and the last place and above and below all values, as a share of the axis.
+_PAD = 0.04
+
+
+class End(NamedTuple):
+    """Where a line ends, in units of its axes: logarithms to base 10 on a logarithmic one."""
+
+    name: str
+    style: Style
+    x: float
+    y: float
+
+
+def with_heights(ends: Iterable[End], span: tuple[float, float], pixels: float) -> list[tuple[End, float]]:
+    """The ends, the highest first, each with the height of its name; parameters as in ``names_at_ends``."""
+    low, high = span
+    placed = sorted(ends, key=lambda end: -end.y)
+    heights = spread_out([end.y for end in placed], NAME_ROW * (high - low) / pixels, low, high)
+    return list(zip(placed, heights, strict=True))
+
+
+def names_beside(placed: Iterable[tuple[End, float]], span: tuple[float, float]) -> list[dict[str, Any]]:
+    """Annotations that name lines right of the only panel, without lines that lead to them.
+
+    Plotly draws these faster than the arrows of ``names_at_ends``. They are placed on the figure, because Plotly hides
+    a name at the very end of an axis.
+    """
+    low, high = span
+    return [
+        {
+            **_name_of(end),
+            "x": 1,
+            "xref": "paper",
+            "y": (height - low) / (high - low),
+            "yref": "paper",
+            "yanchor": "middle",
+            "showarrow": False,
+        }
+        for end, height in placed
+    ]
+
+
+def names_at_ends(
+    ends: Iterable[End], reach: float, span: tuple[float, float], pixels: float, *, panel: int = 1
+) -> list[dict[str, Any]]:
+    """Annotations that name lines, with lines that lead to them.
+
+    Parameters
+    ----------
+    ends : iterable of End
+        Those of one height keep this order. Names are untrusted.
+    reach : float
+        Right end of the x axis, where all names begin, also of lines that end before.
+    span : (low, high)
+        Range of the y axis.
+    pixels : float
+        Height of the plot.
+    panel : int
+        The panel's number; the first is 1.
+    """
+    suffix = "" if panel == 1 else str(panel)
+    return [
+        {
+            **_name_of(end),
+            "x": end.x,
+            "y": end.y,
+            "xref": f"x{suffix}",
+            "yref": f"y{suffix}",
+            "ax": reach,
+            "axref": f"x{suffix}",
+            "ay": height,
+            "ayref": f"y{suffix}",
+            "arrowhead": 0,
+            "arrowwidth": 1,
+            "arrowcolor": end.style.colour,
+        }
+        for end, height in with_heights(ends, span, pixels)
+    ]
+
+
+def _name_of(end: End) -> dict[str, Any]:
+    glyph = f'<span style="color:{end.style.colour}">{GLYPHS[end.style.symbol]}</span>'
+    return {
+        "text": f"{glyph} {as_label(short_name(end.name))}",
+        "hovertext": as_label(end.name),
+        "xanchor": "left",
+        "borderpad": 0,
+        "font": {"size": LEGEND_FONT},
+    }
+
+
+def name_lines(figure: go.Figure, ends: Sequence[End], places: Sequence[float], values: Sequence[float]) -> None:
+    """Name the lines of a figure of one panel, which then has no legend; it keeps one of more than ``MOST`` lines.
+
+    Parameters
+    ----------
+    ends : sequence of End
+    places, values : sequence of float
+        All that is drawn, in units of the axes, which get ranges that hold it.
+    """
+    if len(ends) > MOST_NAMES:
+        return
+    reach, span = padded_range(places), padded_range(values)
+    margin = figure.layout.margin
+    pixels = plot_height(len(ends), figure.layout.height - margin.t - _BELOW)
+    figure.update_xaxes(range=list(reach))
+    figure.update_yaxes(range=list(span))
+    figure.update_layout(
+        showlegend=False,
+        height=math.ceil(pixels) + margin.t + _BELOW,
+        margin={**margin.to_plotly_json(), "b": _BELOW, "r": names_margin(end.name for end in ends)},
+        annotations=[*figure.layout.annotations, *names_at_ends(ends, reach[1], span, pixels)],
+    )
+
+
+def panels_layout(names: Sequence[str], panels_height: float) -> dict[str, Any]:
+    """Height, margins and legend of panels above one another whose lines have these names."""
+    margin = {**PANELS_MARGIN, "b": _BELOW}
+    if len(names) <= MOST_NAMES:
+        margin["r"] = names_margin(names)
+        rest: dict[str, Any] = {"showlegend": False}
+    else:
+        margin["b"] = LEGEND_ROW * -(-len(names) // _LEGEND_COLUMNS) + _LEGEND_GAP
+        rest = {"legend": legend_below([short_name(name) for name in names])}
+    height = math.ceil(panels_height) + margin["t"] + margin["b"]
+    return base_layout(height=height, margin=margin, hovermode="closest", **rest)
+
+
+def names_margin(names: Iterable[str]) -> int:
+    """Right margin for these names, in pixels."""
+    return math.ceil(LETTER * max((len(short_name(name)) for name in names), default=0)) + _GLYPH + _BEYOND
+
+
+def padded_range(values: Sequence[float]) -> tuple[float, float]:
+    """Range of an axis that holds all values, in its units, with room on both sides."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    pad = _PAD * ((high - low) or 1.0)
+    return low - pad, high + pad
+
+
+def plot_height(names: int, usual: float) -> float:
+    """Height of a plot in pixels: the usual one, or what so many names need."""
+    return max(usual, names * NAME_ROW)
+
+
+def panels_height(rows: int, names: int, usual: float, between: float) -> tuple[float, float]:
+    """Height of each of the panels above one another, and of all with the gaps between them, in pixels."""
+    each = plot_height(names, usual) if names <= MOST_NAMES else usual
+    return each, rows * each + (rows - 1) * between
+
+
+def plotly_script() -> str:
+    """Plotly's script from the installed package."""
+    script: str = get_plotlyjs()
+    return script
+
+
+def figures_json(figures: Mapping[str, go.Figure]) -> str:
+    """``{name: {data, layout}}`` as JSON for a ``script`` element, free of ``<``, ``>`` and ``/``.
+
+    Templates are left out because the page has its own for light and dark. WebGL traces become SVG: Plotly's WebGL
+    compiles functions from strings, which a strict content security policy forbids.
+    """
+    found: str = to_json_plotly({name: _plain(figure) for name, figure in figures.items()})
+    return found
+
+
+def _plain(figure: go.Figure) -> dict[str, object]:
+    spec = copy.deepcopy(figure.to_dict())
+    spec["layout"].pop("template", None)
+    for trace in spec["data"]:
+        if trace["type"] == "scattergl":
+            trace["type"] = "scatter"
+    return {"data": spec["data"], "layout": spec["layout"]}
+
+
+# Plotly's font size where a figure names none.
+FONT_PX = 12
+
+_PIXELS = frozenset({"size", "height", "ax", "ay", "xshift", "yshift", "standoff", "ticklen", "sizemin"})
+_MARGINS = frozenset({"l", "r", "t", "b", "pad"})
+# Elements whose ``width`` is in pixels; that of a bar is in units of its axis.
+_STROKES = frozenset({"line", "error_x", "error_y"})
+
+
+def enlarged(figure: go.Figure, factor: float) -> go.Figure:
+    """Return a copy with fonts, markers, lines, margins and the height ``factor`` times as large.
+
+    The width stays that of the page, and what is in units of an axis or a share of the figure stays too.
+    """
+    found = figure.to_dict()
+    layout = found.setdefault("layout", {})
+    layout["font"] = {"size": FONT_PX} | dict(layout.get("font", {}))
+    template = layout.pop("template", None)
+    changed = go.Figure(_scaled(found, factor, ""), skip_invalid=False)
+    return changed.update_layout(template=template)
+
+
+def _scaled(value: Any, factor: float, parent: str) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            name: inner if _in_units(name, value) else _entry(name, inner, factor, parent)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
+        return [_scaled(inner, factor, parent) for inner in value]
+    return value
+
+
+def _in_units(name: str, element: Mapping[str, Any]) -> bool:
+    """Whether that end of an annotation's arrow is in units of an axis."""
+    return name in ("ax", "ay") and element.get(f"{name}ref", "pixel") != "pixel"
+
+
+def _entry(name: str, value: Any, factor: float, parent: str) -> Any:
+    pixels = name in _PIXELS or (parent == "margin" and name in _MARGINS) or (parent in _STROKES and name == "width")
+    return _times(value, factor) if pixels else _scaled(value, factor, name)
+
+
+def _times(value: Any, factor: float) -> Any:
+    if isinstance(value, bool | str | Mapping):  # anchors such as "x" or "y2" are names; encoded arrays are as they are
+        return value
+    if isinstance(value, int | float):
+        return value * factor
+    if isinstance(value, Sequence | np.ndarray):
+        return (np.asarray(value, dtype=np.float64) * factor).tolist()
+    return value

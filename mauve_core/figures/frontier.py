@@ -1,13 +1,17 @@
-"""Divergence frontiers of all candidates in one chart (JMLR 2023, section 3).
+"""Divergence frontiers of all candidates in one chart (JMLR 2023, section 3), interactive or as a static drawing.
 
 x = exp(-c KL(Q|R)) and y = exp(-c KL(P|R)) for mixtures R = weight P + (1 - weight) Q. KL(Q|R) is the type I error
 (the model writes what humans don't), KL(P|R) the type II error (humans write what the model misses), both in nats.
 Lines are means over the k-means seeds; bands span the lowest to the highest seed. Because many bands hide the lines,
-only the selected candidate has a band if there are many. Each candidate is named beside its curve's lower end.
+only the selected candidate has a band if there are many. Each candidate is named near its curve's lower end.
+
+The static SVG has no scripts, for places that cannot run Plotly: untrusted notebooks, e-mail, converted notebooks and
+offline editors. Its text takes the color of the surrounding page, so it is readable in light and dark themes.
 """
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,9 +25,8 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.formatting import UNBROKEN, decimals_of
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.figures import draw, line_ends
-from mauve_core.figures.draw import Trace
-from mauve_core.figures.line_ends import End
+from mauve_core.figures import draw
+from mauve_core.figures.draw import End, Trace
 from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,
     SIDE_BY_SIDE,
@@ -31,6 +34,7 @@ from mauve_core.figures.theme import (
     as_label,
     base_layout,
     candidate_styles,
+    short_name,
     translucent,
 )
 from mauve_core.scoring.result import Comparison
@@ -174,11 +178,11 @@ def frontier_figure(
     crowded = len(banded) < len(names)
     drawn = sorted(names, key=banded.__contains__) if crowded else names  # the last one drawn is on top
     traces = [_band(by_candidate[name], styles[name], names.index(name)) for name in drawn if name in banded]
-    pixels = line_ends.plot_height(len(names), SIDE_BY_SIDE - _ABOVE - _BELOW)
+    pixels = draw.plot_height(len(names), SIDE_BY_SIDE - _ABOVE - _BELOW)
     ends = [
         End(name, styles[name], _NAMED_AT, _height_at(by_candidate[name], _NAMED_AT)) for name in list(order) or names
     ]
-    placed = line_ends.with_heights(ends, (_LOW, _HIGH), pixels)
+    placed = draw.with_heights(ends, (_LOW, _HIGH), pixels)
     leads = {end.name: (end.y, height) for end, height in placed}
     traces += [_closing_and_lead(by_candidate[name], styles[name], leads[name]) for name in drawn]
     for name in drawn:
@@ -187,7 +191,7 @@ def frontier_figure(
     size = _SMALL_MARK if crowded else _MARK
     traces += [_mark(name, by_candidate[name], weight, styles[name], size) for name in drawn]
     height = math.ceil(pixels) + _ABOVE + _BELOW
-    annotations = line_ends.names_beside(placed, (_LOW, _HIGH))
+    annotations = draw.names_beside(placed, (_LOW, _HIGH))
     return draw.figure(traces, {**_layout(names, height, words), "annotations": annotations})
 
 
@@ -339,10 +343,105 @@ def _layout(names: Sequence[str], height: int, words: Words) -> dict[str, Any]:
     axis = {"range": [_LOW, _HIGH], "tickvals": [0, 0.25, 0.5, 0.75, 1], "zeroline": False, "linecolor": NEUTRAL_COLOUR}
     return base_layout(
         height=height,
-        margin={"l": 8, "r": line_ends.room(names), "t": _ABOVE, "b": _BELOW},
+        margin={"l": 8, "r": draw.names_margin(names), "t": _ABOVE, "b": _BELOW},
         showlegend=False,
         xaxis={**axis, "title": {"text": words.said(X_TITLE), "standoff": 4, "font": {"size": _TITLE_FONT}}},
         yaxis={**axis, "title": {"text": words.said(Y_TITLE), "standoff": 4, "font": {"size": _TITLE_FONT}}},
         uirevision="frontier",
         hovermode="closest",
     )
+
+
+SVG_WIDTH, SVG_HEIGHT = 640, 430
+# Side of the unit square and its origin.
+_SIDE, _LEFT, _TOP = 360, 64, 16
+
+_SVG_DASHES = {
+    "solid": "",
+    "dash": "9 5",
+    "dot": "2 4",
+    "dashdot": "9 4 2 4",
+    "longdash": "15 6",
+    "longdashdot": "15 5 2 5",
+}
+_SVG_TICKS = (0, 0.25, 0.5, 0.75, 1)
+_SVG_LINE_HEIGHT = 18
+# Number of names that fit in the legend.
+_MOST_NAMED_IN_SVG = 22
+
+
+def frontier_svg(points: pd.DataFrame, order: Sequence[str], banded: Sequence[str]) -> str:
+    """An ``svg`` element with the curves of ``mauve_core.figures.frontier.curve_points``; names are escaped.
+
+    ``order`` lists all candidates in legend order; candidates in ``banded`` have a band.
+    """
+    by_candidate = {str(name): part for name, part in points.groupby("candidate", sort=False)}
+    styles = candidate_styles(list(by_candidate))
+    body = [*_svg_axes(), *(_svg_band(by_candidate[name], styles[name]) for name in banded)]
+    body += [_svg_curve(part, styles[name]) for name, part in by_candidate.items()]
+    named = order[:_MOST_NAMED_IN_SVG]
+    body += [_svg_legend(name, styles[name], index) for index, name in enumerate(named)]
+    if len(by_candidate) > len(named):
+        more = f"and {len(by_candidate) - len(named)} more"
+        body.append(_svg_text(_LEFT + _SIDE + 48, _TOP + 10 + len(named) * _SVG_LINE_HEIGHT, more))
+    label = html.escape(f"Divergence curves of {', '.join(order)}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" viewBox="0 0 {SVG_WIDTH} {SVG_HEIGHT}" '
+        f'width="{SVG_WIDTH}" height="{SVG_HEIGHT}" style="max-width:100%;height:auto" font-family="sans-serif" '
+        f'font-size="12" fill="currentColor">{"".join(body)}</svg>'
+    )
+
+
+def _svg_axes() -> list[str]:
+    drawn = []
+    for tick in _SVG_TICKS:
+        x, y = _pixel(tick, 0)[0], _pixel(0, tick)[1]
+        drawn += [
+            f'<path d="M{x:.1f} {_TOP}V{_TOP + _SIDE}M{_LEFT} {y:.1f}H{_LEFT + _SIDE}" stroke="{NEUTRAL_COLOUR}" '
+            f'stroke-opacity="{0.9 if tick == 0 else 0.25}" fill="none"/>',
+            _svg_text(x, _TOP + _SIDE + 16, f"{tick:g}", "middle"),
+            _svg_text(_LEFT - 6, y + 4, f"{tick:g}", "end"),
+        ]
+    middle = _TOP + _SIDE / 2
+    turned = f'transform="rotate(-90 16 {middle})"'
+    return [
+        *drawn,
+        _svg_text(_LEFT + _SIDE / 2, _TOP + _SIDE + 38, "exp(−c · KL(Q|R))", "middle"),
+        _svg_text(16, middle, "exp(−c · KL(P|R))", "middle", turned),
+    ]
+
+
+def _svg_band(part: pd.DataFrame, style: Style) -> str:
+    lower = [(1.0, 0.0), *zip(part["x_low"], part["y_low"], strict=True), (0.0, 1.0)]
+    upper = [(1.0, 0.0), *zip(part["x_high"], part["y_high"], strict=True), (0.0, 1.0)]
+    return f'<path d="{_svg_path([*lower, *reversed(upper)])}Z" fill="{style.colour}" fill-opacity="0.18"/>'
+
+
+def _svg_curve(part: pd.DataFrame, style: Style) -> str:
+    mean = [(1.0, 0.0), *zip(part["x"], part["y"], strict=True), (0.0, 1.0)]
+    return (
+        f'<path d="{_svg_path(mean)}" fill="none" stroke="{style.colour}" stroke-width="2" '
+        f'stroke-dasharray="{_SVG_DASHES[style.dash]}"/>'
+    )
+
+
+def _svg_legend(name: str, style: Style, index: int) -> str:
+    left, y = _LEFT + _SIDE + 16, _TOP + 6 + index * _SVG_LINE_HEIGHT
+    line = (
+        f'<path d="M{left} {y}h26" stroke="{style.colour}" stroke-width="2" '
+        f'stroke-dasharray="{_SVG_DASHES[style.dash]}" fill="none"/>'
+    )
+    return line + _svg_text(left + 32, y + 4, short_name(name))
+
+
+def _svg_text(x: float, y: float, text: str, anchor: str = "start", more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {more}>{html.escape(text)}</text>'
+
+
+def _svg_path(points: list[tuple[float, float]]) -> str:
+    return "M" + "L".join("{:.1f} {:.1f}".format(*_pixel(x, y)) for x, y in points)
+
+
+def _pixel(x: float, y: float) -> tuple[float, float]:
+    x, y = (float(np.clip(value, 0, 1)) for value in (x, y))
+    return _LEFT + x * _SIDE, _TOP + (1 - y) * _SIDE

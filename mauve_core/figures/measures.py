@@ -1,7 +1,13 @@
-"""Text measures of a run: one panel per measure with candidates and the human value, and a plane of two measures.
+"""Text measures of a run: panels with candidates and the human value, a plane of two measures, and lines over an axis.
 
 T(Q) is a candidate's value, T(P) that of the human texts, and |T(Q) - T(P)| the gap (JMLR 2023, section 6.3).
-Intervals are about 95 % over texts (:mod:`mauve_core.experiments.text_measures`). A dot without a line has no spread.
+Intervals are about 95 % over texts (:mod:`mauve_core.experiments.text_measures`). A dot without a line and a line
+without a band have no spread.
+
+Over the length of the texts (JMLR 2023, figures 8 and 22; logarithmic if the lengths lie on a wide scale), or over the
+number of neighbors k of precision, recall, density and coverage (section 7.6): one panel per measure, a line per
+candidate and a blue one of human texts, if the measure has one, each named at its end. Panels stand above one another,
+so that names have room in a narrow window too.
 """
 
 from __future__ import annotations
@@ -9,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -18,9 +24,11 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN, decimals_of, interval, with_named_spreads
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.text_measures import Measurements, Row, Value, measure_title
+from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title
+from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
 from mauve_core.experiments.text_measures.ranking import measure_standings
 from mauve_core.figures import draw
-from mauve_core.figures.draw import Trace
+from mauve_core.figures.draw import End, Trace
 from mauve_core.figures.leaderboard import hover_label, titled
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
@@ -401,3 +409,322 @@ def _ends_of(frame: pd.DataFrame, side: str) -> list[float]:
 
 def _or_none(number: float) -> float | None:
     return None if math.isnan(number) else float(number)
+
+
+# Pixels of a panel, and between two panels.
+_PANEL_HEIGHT, _BETWEEN_PANELS = 200, 36
+
+_OPACITY, _HUMAN_OPACITY = 0.08, 0.25
+
+# Candidate -> places on the axis with their rows, ascending.
+Lines = Mapping[str, Sequence[tuple[int, Row]]]
+
+
+@dataclass(frozen=True)
+class PanelAxis:
+    """The axis of all panels.
+
+    Attributes
+    ----------
+    title, prefix : str
+        Below the panels, and before a place in hover labels.
+    human : str
+        Name of the human line.
+    layout : dict
+        Type and ticks, as Plotly takes them.
+    guide : int or None
+        Place of a dashed line.
+    from_zero : bool
+        Whether vertical axes begin at 0.
+    """
+
+    title: str
+    prefix: str
+    human: str
+    layout: dict[str, Any]
+    guide: int | None = None
+    from_zero: bool = True
+
+    def along(self, place: float) -> float:
+        """A place in the axis' own units."""
+        return math.log10(place) if self.layout.get("type") == "log" else place
+
+
+class _Drawn(NamedTuple):
+    """A line with its known and unknown values along the axis."""
+
+    name: str
+    style: Style
+    points: Sequence[tuple[int, Value | None]]
+
+
+def panels_over(panels: Mapping[str, Lines], names: Sequence[str], order: Sequence[str], axis: PanelAxis) -> go.Figure:
+    """Draw all panels.
+
+    Parameters
+    ----------
+    panels : mapping of str to Lines
+        Title -> lines of the candidates in ``names``.
+    order : sequence of str
+        The run's candidates, which sets their styles.
+    """
+    shown, rows = [axis.human, *names], max(len(panels), 1)
+    named = len(shown) <= draw.MOST_NAMES
+    pixels, area = draw.panels_height(rows, len(shown), _PANEL_HEIGHT, _BETWEEN_PANELS)
+    layout = draw.panels(
+        rows=rows,
+        cols=1,
+        shared_xaxes=True,
+        subplot_titles=[as_label(title) for title in panels],
+        vertical_spacing=_BETWEEN_PANELS / area,
+    )
+    places = [axis.along(place) for lines in panels.values() for line in lines.values() for place, _ in line]
+    reach = draw.padded_range(places)
+    layout = draw.with_axes(
+        layout, "x", **{"zeroline": False, "linecolor": NEUTRAL_COLOUR, "range": list(reach), **axis.layout}
+    )
+    layout["xaxis" if rows == 1 else f"xaxis{rows}"]["title"] = {"text": axis.title}
+    layout = draw.with_titles(draw.with_axes(layout, "y", zeroline=False, linecolor=NEUTRAL_COLOUR), size=13)
+    traces: list[Trace] = []
+    for panel, lines in enumerate(panels.values(), start=1):
+        drawn = _drawn(lines, order, axis)
+        traces += [draw.on_panel(trace, panel) for trace in _panel(drawn, axis, legend=panel == 1 and not named)]
+        span = _span(drawn, axis)
+        layout["yaxis" if panel == 1 else f"yaxis{panel}"]["range"] = list(span)
+        if named:
+            layout["annotations"] += draw.names_at_ends(_line_ends(drawn, axis), reach[1], span, pixels, panel=panel)
+    if axis.guide is not None:
+        guide = {"color": NEUTRAL_COLOUR, "width": 1, "dash": "dash"}
+        layout["shapes"] = [draw.guide("x", axis.guide, guide, panel) for panel in range(1, len(panels) + 1)]
+    return draw.figure(traces, layout | draw.panels_layout(shown, area))
+
+
+def record_of(row: Row, axis: str, place: int) -> dict[str, Any]:
+    """All numbers of a row: measure, candidate, the place as ``axis``, then T(Q) as ``model``, T(P) as ``human`` and
+    |T(Q) - T(P)| as ``gap``, each with _sd, _low and _high (NaN where unknown); note.
+    """
+    values: dict[str, Any] = {"measure": row.measure, "candidate": row.candidate, axis: place}
+    for name, value in (("model", row.model), ("human", row.human), ("gap", row.gap)):
+        numbers = (None,) * 4 if value is None else (value.value, value.sd, value.low, value.high)
+        for part, number in zip(("", "_sd", "_low", "_high"), numbers, strict=True):
+            values[f"{name}{part}"] = math.nan if number is None else number
+    return values | {"note": row.note}
+
+
+def texts_in_words(n: Mapping[str, int]) -> str:
+    """Numbers of texts of the candidates: ``512``, or ``256 to 512``."""
+    sizes = sorted(set(n.values())) or [0]
+    return f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+
+
+def _drawn(lines: Lines, order: Sequence[str], axis: PanelAxis) -> list[_Drawn]:
+    """The candidates' lines, then the human one, which the rows of every candidate repeat."""
+    drawn = [
+        _Drawn(name, candidate_styles(order)[name], [(place, row.model) for place, row in rows])
+        for name, rows in lines.items()
+    ]
+    first = next(iter(lines.values()), ())
+    human = Style(HUMAN_COLOUR, "solid", "cross")
+    return [*drawn, _Drawn(axis.human, human, [(place, row.human) for place, row in first])]
+
+
+def _panel(drawn: Sequence[_Drawn], axis: PanelAxis, *, legend: bool) -> list[Trace]:
+    """Bands below lines, the human line on top."""
+    bands = [band for each in drawn for band in _bands(*each, axis)]
+    return bands + [_line(*each, axis, legend=legend) for each in drawn]
+
+
+def _line_ends(drawn: Sequence[_Drawn], axis: PanelAxis) -> list[End]:
+    """The last known value of each line that has one."""
+    known = [(each, [(place, value.value) for place, value in each.points if value is not None]) for each in drawn]
+    return [
+        End(each.name, each.style, axis.along(points[-1][0]), points[-1][1])
+        for each, points in known
+        if points and math.isfinite(points[-1][1])
+    ]
+
+
+def _span(drawn: Sequence[_Drawn], axis: PanelAxis) -> tuple[float, float]:
+    """Range of a panel's vertical axis: all values with their intervals."""
+    found = [value for each in drawn for _, value in each.points if value is not None]
+    numbers = [number for value in found for number in (value.value, value.low, value.high) if number is not None]
+    low, high = draw.padded_range([number for number in numbers if math.isfinite(number)])
+    return (0.0 if axis.from_zero and min(numbers, default=0.0) >= 0 else low), high
+
+
+def _bands(name: str, style: Style, points: Sequence[tuple[int, Value | None]], axis: PanelAxis) -> list[Trace]:
+    """The interval's area over each stretch of places that have one."""
+    stretches: list[list[tuple[int, float, float]]] = [[]]
+    for place, value in points:
+        if value is None or value.low is None or value.high is None:
+            stretches.append([])
+        else:
+            stretches[-1].append((place, value.low, value.high))
+    fill = translucent(style.colour, _HUMAN_OPACITY if name == axis.human else _OPACITY)
+    columns = (tuple(zip(*stretch, strict=True)) for stretch in stretches if len(stretch) > 1)
+    return [draw.band(places, low, high, fill, legendgroup=as_label(name)) for places, low, high in columns]
+
+
+def _line(
+    name: str, style: Style, points: Sequence[tuple[int, Value | None]], axis: PanelAxis, *, legend: bool
+) -> Trace:
+    found = [(place, value) for place, value in points if value is not None]
+    what = "T(P)" if name == axis.human else "T(Q)"
+    return draw.scatter(
+        x=[place for place, _ in found],
+        y=[value.value for _, value in found],
+        mode="lines+markers" if len(points) == 1 else "lines",
+        line={"color": style.colour, "dash": style.dash, "width": 3 if name == axis.human else 1.5},
+        marker={"color": style.colour, "symbol": style.symbol, "size": 8},
+        name=as_label(short_name(name)),
+        meta=as_label(name),
+        legendgroup=as_label(name),
+        showlegend=legend,
+        customdata=[f"{axis.prefix} {place:,}: {what} = {_with_interval(value)}" for place, value in found],
+        hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
+    )
+
+
+def _with_interval(value: Value) -> str:
+    ends = interval_label(value)
+    return f"{value_label(value)}{f'<br>about 95%: {ends}' if ends else ''}"
+
+
+_MOST_LENGTHS = 8
+# From this ratio of the largest to the smallest length on, the axis is logarithmic.
+_WIDE = 4
+
+
+def lengths_frame(table: LengthTable) -> pd.DataFrame:
+    """All numbers of the table: one row per measure, candidate and length.
+
+    Returns
+    -------
+    DataFrame
+        measure, candidate, length, then T(Q) as ``model``, T(P) as ``human`` and |T(Q) - T(P)| as ``gap``, each with
+        _sd, _low and _high (NaN where unknown); note.
+    """
+    return pd.DataFrame([record_of(row, "length", row.length) for row in table.rows])
+
+
+def lengths_table(table: LengthTable, measure: str, order: Sequence[str], *, gaps: bool = False) -> pd.DataFrame:
+    """One measure as text: one row per length, the human texts and every candidate as columns; or the gaps."""
+    lines = {name: {row.length: row for row in table.line(measure, name)} for name in _with_lengths(table, order)}
+    if gaps:
+        return pd.DataFrame(
+            [
+                {"length": length}
+                | {name: value_label(line[length].gap if length in line else None) for name, line in lines.items()}
+                for length in table.lengths
+            ]
+        )
+    human = {length: row.human for line in lines.values() for length, row in line.items()}
+    return pd.DataFrame(
+        [
+            {"length": length, HUMAN: value_label(human.get(length))}
+            | {name: value_label(line[length].model if length in line else None) for name, line in lines.items()}
+            for length in table.lengths
+        ]
+    )
+
+
+def lengths_described(table: LengthTable) -> str:
+    """Describe lines, bands, ± and the tests, with the numbers of texts."""
+    texts = dict(table.settings.get("texts", {}))
+    human = texts.pop(HUMAN, 0)
+    return (
+        f"Lines: candidates, T(Q), {texts_in_words(texts)} texts each; blue: {human:,} human texts, T(P), where the "
+        "measure has one. All texts are cut to that many tokens. Bands: intervals over texts, about 95%; ± one "
+        f"standard deviation over texts (jackknife), {UNKNOWN} where none is available; {NONE} where the measure is "
+        "not defined. Each length is tested by itself, corrected for all pairs."
+    )
+
+
+def lengths_figure(table: LengthTable, order: Sequence[str], words: Words = TEXTS) -> go.Figure:
+    """Draw all measures; ``order`` is that of the run's candidates and sets their styles."""
+    names = _with_lengths(table, order)
+    axis = PanelAxis("length in tokens", "length", words.source(HUMAN), _length_ticks(table.lengths), from_zero=False)
+    panels = {
+        length_measure_title(measure): {
+            name: [(row.length, row) for row in table.line(measure, name)] for name in names
+        }
+        for measure in table.measures
+    }
+    return panels_over(panels, names, order, axis)
+
+
+def _with_lengths(table: LengthTable, order: Sequence[str]) -> list[str]:
+    return [name for name in order if name in table.candidates]
+
+
+def _length_ticks(lengths: Sequence[int]) -> dict[str, Any]:
+    """A tick at every length if they are few; otherwise Plotly's own."""
+    scale = {"type": "log"} if lengths and lengths[-1] >= _WIDE * lengths[0] else {}
+    if len(lengths) > _MOST_LENGTHS:
+        return {**scale, "nticks": _MOST_LENGTHS}
+    return {**scale, "tickvals": list(lengths), "ticktext": [f"{length:,}" for length in lengths]}
+
+
+HUMAN_HALVES = "human halves"
+_MOST_KS = 13
+
+
+def neighbours_frame(table: NeighbourTable) -> pd.DataFrame:
+    """All numbers of the table: one row per measure, candidate and k.
+
+    Returns
+    -------
+    DataFrame
+        measure, candidate, k, then T(Q) as ``model``, T(P) as ``human`` and |T(Q) - T(P)| as ``gap``, each with _sd,
+        _low and _high (NaN where unknown); note.
+    """
+    return pd.DataFrame([record_of(row, "k", row.k) for row in table.rows])
+
+
+def neighbours_table(table: NeighbourTable, measure: str, order: Sequence[str], words: Words = TEXTS) -> pd.DataFrame:
+    """One measure as text: one row per k, the human halves and every candidate as columns."""
+    lines = {name: {row.k: row for row in table.line(measure, name)} for name in _with_neighbours(table, order)}
+    human = {k: row.human for line in lines.values() for k, row in line.items()}
+    return pd.DataFrame(
+        [
+            {"k": k, words.said(HUMAN_HALVES): value_label(human.get(k))}
+            | {name: value_label(line[k].model if k in line else None) for name, line in lines.items()}
+            for k in table.ks
+        ]
+    )
+
+
+def neighbours_described(table: NeighbourTable) -> str:
+    """Describe lines, bands, ± and the tests, with the numbers of texts."""
+    texts = dict(table.settings.get("texts", {}))
+    human = texts.pop(HUMAN, 0)
+    return (
+        f"Lines: candidates, T(Q), {texts_in_words(texts)} texts each, against {human:,} human texts; blue: human "
+        f"halves, T(P), one of {human // 2:,} texts against the rest. Bands: intervals over texts, about 95%; ± one "
+        f"standard deviation over texts (jackknife), {UNKNOWN} where none is available. Dashed: "
+        f"k = {table.settings.get('own_neighbours')}, as under All measures. Each k is tested by itself, corrected for "
+        "all pairs."
+    )
+
+
+def neighbours_figure(table: NeighbourTable, order: Sequence[str], words: Words = TEXTS) -> go.Figure:
+    """Draw all measures; ``order`` is that of the run's candidates and sets their styles."""
+    names = _with_neighbours(table, order)
+    own = table.settings.get("own_neighbours")
+    axis = PanelAxis(
+        "neighbors k", "k =", words.said(HUMAN_HALVES), _k_ticks(table.ks), own if own in table.ks else None
+    )
+    panels = {
+        measure_title(measure): {name: [(row.k, row) for row in table.line(measure, name)] for name in names}
+        for measure in table.measures
+    }
+    return panels_over(panels, names, order, axis)
+
+
+def _with_neighbours(table: NeighbourTable, order: Sequence[str]) -> list[str]:
+    return [name for name in order if name in table.candidates]
+
+
+def _k_ticks(ks: Sequence[int]) -> dict[str, Any]:
+    """A tick at every k if they are few; otherwise Plotly's own."""
+    return {"tickvals": list(ks)} if len(ks) <= _MOST_KS else {"nticks": _MOST_KS}

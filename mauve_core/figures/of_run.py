@@ -11,16 +11,13 @@ import plotly.graph_objects as go
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.documents import DOCUMENTS
 from mauve_core.experiments.sweeps import AXES, ESTIMATOR_AXES
-from mauve_core.figures import attributes, encoders, probes
+from mauve_core.figures import agreement, attributes, probes
 from mauve_core.figures.agreement import agreement_figure
-from mauve_core.figures.estimator_sweeps import estimator_sweep_figure
-from mauve_core.figures.lengths import lengths_figure
-from mauve_core.figures.measures import panels_figure
+from mauve_core.figures.measures import lengths_figure, neighbours_figure, panels_figure
 from mauve_core.figures.methods import bump_figure
-from mauve_core.figures.neighbours import neighbours_figure
-from mauve_core.figures.sweeps import own_values, sweep_figure
-from mauve_core.store import Run
-from mauve_core.store.folder import MADE_BY
+from mauve_core.figures.sweeps import estimator_sweep_figure, own_values, sweep_figure
+from mauve_core.runs import Run
+from mauve_core.runs.folder import MADE_BY
 
 # The score of figures that show one.
 SCORE = "mauve"
@@ -76,7 +73,7 @@ RUN_FIGURES: dict[str, tuple[str, _Draw]] = {
     "neighbors": ("neighbours", lambda table, run: neighbours_figure(table, _order(run), run.comparison.words)),
     "methods": ("methods", lambda table, run: bump_figure(table, _order(run), run.comparison)),
     "methods-agreement": ("methods", lambda table, run: agreement_figure(table)),  # noqa: ARG005 (as the others)
-    "encoders": ("encoders", lambda table, run: encoders.agreement_figure(table, SCORE)),  # noqa: ARG005
+    "encoders": ("encoders", lambda table, run: agreement.encoder_agreement_figure(table, SCORE)),  # noqa: ARG005
     "probes": ("probes", lambda table, run: probes.distance_figure(table, PROBED_BY, _order(run))),
     **{f"metadata-{part}": ("attributes", partial(_attributes, part)) for part in attributes.PARTS},
     **{

@@ -1,22 +1,34 @@
-"""Content of a job's folder: its state, always replaced as a whole, and its log, which is appended to.
+"""Content of a job's folder: its state, always replaced as a whole, its log, which is appended to, and its locks.
 
 A folder ``<home>/jobs/<id>`` holds ``task.json`` (the work), ``amount.json`` (how much it is, if known), ``state.json``
 (its progress), ``cancel`` (present once a stop was requested), ``log.txt`` (messages of the worker) and ``alive``. The
 worker locks ``alive`` for its lifetime: if it is unlocked, the worker is gone, whatever the state says and whichever
-process now has its process id.
+process now has its process id. Another lock serializes changes to jobs.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mauve_core.base.errors import InputError, StorageError, words_of
-from mauve_core.base.files import open_regular, read_stored, storage_errors, write_atomically
+from mauve_core.base.files import (
+    exclusive_lock,
+    lock_within,
+    make_folder,
+    open_regular,
+    private_opener,
+    read_stored,
+    storage_errors,
+    write_atomically,
+)
 from mauve_core.base.json_codec import Count, Holds, dataclass_to_json, from_json, parse_json
 from mauve_core.base.progress import remaining_seconds
 
@@ -157,3 +169,68 @@ def last_lines(path: Path, count: int) -> list[str]:
     except (OSError, ValueError):
         return []
     return [line[:LINE_CHARACTERS] for line in text.splitlines() if line.strip()][-count:]
+
+
+# File beside the jobs, locked while a process starts, resumes, cancels, removes or takes back a job.
+CHANGES = "changes.lock"
+
+# Seconds to wait for a worker's lock: an ending worker holds it until it exits, a liveness check for an instant.
+PATIENCE_S = 10.0
+
+
+@contextmanager
+def changing(jobs: Path) -> Iterator[None]:
+    """Hold the lock for reading and changing jobs, so that concurrent requests run one after another.
+
+    Parameters
+    ----------
+    jobs : Path
+        The folder of all jobs; created if missing.
+
+    Raises
+    ------
+    StorageError
+        The disk refused, or another process holds the lock for longer than any change takes.
+    """
+    with storage_errors(jobs):
+        make_folder(jobs)
+        handle = private_opener(str(jobs / CHANGES), os.O_RDWR | os.O_CREAT)
+    with exclusive_lock(handle, f"the jobs in {jobs}"):
+        yield
+
+
+@contextmanager
+def lock_of_worker(folder: Path) -> Iterator[int]:
+    """Hold a worker's lock, to start the worker or to ensure that there is none; InputError if a worker holds it."""
+    with storage_errors(folder):
+        handle = private_opener(str(folder / ALIVE), os.O_RDWR | os.O_CREAT)
+    try:
+        if not lock_within(handle, PATIENCE_S):
+            raise at_work(folder.name)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def is_alive(folder: Path) -> bool:
+    """Whether the worker of the job in that folder is alive."""
+    try:
+        with storage_errors(folder / ALIVE):
+            handle = os.open(folder / ALIVE, os.O_RDONLY | os.O_NONBLOCK)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileNotFoundError):  # nobody can hold it
+            return False
+        raise
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(handle)
+
+
+def at_work(job_id: str) -> InputError:
+    """Return the error for an action that a job at work does not allow."""
+    return InputError(f"Job {job_id} has not ended yet", todo="Cancel it or wait for it to end")

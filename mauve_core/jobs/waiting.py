@@ -12,8 +12,7 @@ import time
 from itertools import islice
 from pathlib import Path
 
-from mauve_core.jobs.locks import is_alive
-from mauve_core.jobs.state import CANCEL
+from mauve_core.jobs.state import CANCEL, is_alive
 
 # A worker goes on when fewer older ones than this are alive: one at work, and one that is ready.
 AHEAD = 3

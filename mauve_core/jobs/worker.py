@@ -30,7 +30,7 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import StageClock, StageClocks, Told, format_seconds
 from mauve_core.jobs import estimates, memory, queue
 from mauve_core.jobs.state import AMOUNT, CANCEL, LOG, TASK, JobState, read_json, read_state, write_state
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.registry import read_task
 

@@ -1,22 +1,34 @@
-"""Report sections for later analyses of a run, each only if the run has its results."""
+"""Report sections for later analyses of a run, each only if the run has its results.
+
+Measures with the tests that their ranks come from, methods, encoders, probes, sweeps, and the scores over all texts of
+corpora in shards.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import MauveLensError
-from mauve_core.base.formatting import NONE, as_percent
+from mauve_core.base.formatting import NONE, as_percent, correlation, significant
+from mauve_core.base.words import TEXTS, Words
+from mauve_core.experiments.cluster_shares import ABOUT as ABOUT_CLUSTERS
+from mauve_core.experiments.cluster_shares import cluster_rows, columns_of, sentence, share_table
+from mauve_core.experiments.clusters_over_shards import CandidateOverAll, stored_clusters_over_all
+from mauve_core.experiments.encoders import EncoderTable, references, stored_encoders
+from mauve_core.experiments.encoders.positions import stored_positions
 from mauve_core.experiments.methods import ESTIMATORS, method_standings
 from mauve_core.experiments.methods.ranks import about_ranks
 from mauve_core.experiments.methods.table import stored_methods
-from mauve_core.experiments.robustness import (
-    about_test,
-    detections,
-    positions_sentence,
-    stored_probes,
-    summary,
+from mauve_core.experiments.over_shards import (
+    ABOUT,
+    answers_over_all,
+    missing_sentence,
+    over_all_rows,
+    sample_sentence,
+    stored_over_shards,
 )
+from mauve_core.experiments.robustness import about_test, detections, positions_sentence, stored_probes, summary
 from mauve_core.experiments.sweeps import (
     AXES,
     ESTIMATOR_AXES,
@@ -26,26 +38,200 @@ from mauve_core.experiments.sweeps import (
     stored_estimator_sweep,
     stored_sweep,
 )
-from mauve_core.experiments.text_measures import measure_title
+from mauve_core.experiments.text_measures import MeasureDifference, Measurements, measure_title
+from mauve_core.experiments.text_measures.ranking import (
+    closest_sentence,
+    measure_standings,
+    measure_tests_sentence,
+    ranked_tests,
+    test_decimals,
+)
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.figures import estimator_sweeps
+from mauve_core.figures import agreement, sweeps
+from mauve_core.figures import agreement as figures
 from mauve_core.figures import measures as measure_figures
 from mauve_core.figures import methods as method_figures
 from mauve_core.figures import probes as probe_figures
 from mauve_core.figures import sweeps as sweep_figures
 from mauve_core.figures.agreement import answer
+from mauve_core.figures.differences import difference_label, exchanged_label
 from mauve_core.figures.leaderboard import titled
-from mauve_core.figures.method_tests import about_corrections, about_expectations
-from mauve_core.reporting.attributes_section import TITLE as CAPTURED
-from mauve_core.reporting.attributes_section import attributes_blocks
+from mauve_core.figures.measures import value_label
+from mauve_core.figures.methods import about_corrections, about_expectations
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
-from mauve_core.reporting.encoders_section import encoders_blocks
+from mauve_core.reporting.cluster_section import CAPTURED, attributes_blocks
 from mauve_core.reporting.judgments_section import judgments_blocks
-from mauve_core.reporting.measure_rankings import measure_rankings
-from mauve_core.reporting.over_shards_section import TITLE as OVER_SHARDS
-from mauve_core.reporting.over_shards_section import over_shards_blocks
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, mean_and_spread
-from mauve_core.store import Run
+from mauve_core.runs import Run
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, mean_and_spread, rank_label, texts_interval
+from mauve_core.shards.plan import ShardedComparison
+
+# Maximum rows of the table of tests; with more, a sentence says where they are.
+MOST_TESTS = 1000
+
+
+def measure_rankings(found: Measurements, order: Sequence[str], words: Words = TEXTS) -> tuple[Block, ...]:
+    """Gaps with ranks, who is closest by each measure, and the tests of every two candidates, folded."""
+    ranked = [name for name in found.measures if any(row.gap for row in found.rows if row.measure == name)]
+    if not ranked:
+        return ()
+    tests = [each for name in ranked for each in ranked_tests(found, name, order)]
+    blocks: list[Block] = [_gaps(found, ranked, order, tests)]
+    sentences = tuple(
+        f"{measure_title(name)}. {sentence}"
+        for name in ranked
+        if (sentence := closest_sentence(found, name, order, str, words))
+    )
+    if sentences:
+        blocks.append(Remarks(sentences))
+    if len(tests) > MOST_TESTS:
+        blocks.append(Remarks((f"{len(tests):,} tests of gaps are left out here; mauve-lens test prints them.",)))
+    elif tests:
+        blocks.append(_tests(found, ranked, order, words))
+    return tuple(blocks)
+
+
+def _gaps(
+    found: Measurements, measures: Sequence[str], order: Sequence[str], tests: Sequence[MeasureDifference]
+) -> Table:
+    rows = [[name] for name in order if name in found.candidates]
+    for measure in measures:
+        placed = {each.row.candidate: each for each in measure_standings(found, measure, order)}
+        for row in rows:
+            own = placed.get(row[0])
+            gap = None if own is None else own.row.gap
+            row.append(
+                NONE if own is None or gap is None else f"{value_label(gap)}\n({rank_label(own.rank, own.tied)})"
+            )
+    note = "In parentheses the rank, the smallest gap first, = where it is shared."
+    note += f" {measure_tests_sentence(tests)}" if tests else ""
+    columns = ("Texts", *map(measure_title, measures))
+    return Table("Gap to the human texts, |T(Q) − T(P)|", columns, tuple(map(tuple, rows)), note)
+
+
+def _tests(found: Measurements, measures: Sequence[str], order: Sequence[str], words: Words) -> Table:
+    rows = []
+    for measure in measures:
+        tests = ranked_tests(found, measure, order)
+        decimals = test_decimals(tests) if tests else 0
+        rows += [
+            (
+                measure_title(measure),
+                each.first,
+                each.second,
+                difference_label(each, decimals),
+                NONE if each.p_value is None else significant(each.p_value),
+                NONE if each.p_adjusted is None else significant(each.p_adjusted),
+                "yes" if each.told_apart else "no",
+                exchanged_label(each, words),
+            )
+            for each in tests
+        ]
+    columns = ("Measure", "Candidate", "Other", "Gap, candidate − other", "p", "p adjusted", "told apart", "n")
+    note = "A negative difference: the candidate is closer to the human texts. Below it, its 95% interval."
+    return Table("Gaps of every two candidates, tested", columns, tuple(rows), note, folded=True)
+
+
+# The score that is reported, as published.
+SCORE = SCORES[0]
+
+
+def encoders_blocks(run: Run) -> tuple[Block, ...]:
+    """In words, the grid of correlations and two tables, if computed; StorageError or InputError if damaged."""
+    table = stored_encoders(run)
+    if table is None:
+        return positions_blocks(run)
+    words, contradictions = figures.encoders_in_words(table, SCORE)
+    chart = Chart(
+        "encoders",
+        figures.encoder_agreement_figure(table, SCORE),
+        "Agreement of the encoders' rankings",
+        "Spearman's correlation of the candidates' rankings: 1 is the same order, −1 the opposite one. It ignores the "
+        "spread; pairs of candidates that two encoders tell apart in opposite orders are named above.",
+        narrow=True,
+    )
+    blocks: list[Block] = [Remarks((words, *contradictions)), chart, _scores(table)]
+    blocks += _references(run, table)
+    described = zip(figures.encoder_names(table), table.titles, table.results, strict=True)
+    about = [f"{title}: {figures.about_encoder(name, result)}" for name, title, result in described]
+    return (*blocks, Remarks((*table.notes, *about)), *positions_blocks(run))
+
+
+def positions_blocks(run: Run) -> tuple[Block, ...]:
+    """Where in a text the encoders look, if computed; StorageError or InputError if damaged."""
+    table = stored_positions(run)
+    if table is None:
+        return ()
+    rows = tuple(map(tuple, agreement.position_rows(table)))
+    found = Table("Where in the text encoders look", agreement.HEADER, rows, agreement.about_positions(table))
+    return Remarks((agreement.positions_in_words(table), *table.notes)), found
+
+
+def _numbered(table: EncoderTable) -> tuple[str, ...]:
+    return tuple(f"{number} {title}" for number, title in enumerate(table.titles, start=1))
+
+
+def _scores(table: EncoderTable) -> Table:
+    intervals = figures.interval_cells(table, SCORE)
+    rows = [
+        (name, *(f"{cell}\n{low_high}" for cell, low_high in zip(cells, intervals[name], strict=True)))
+        for name, cells in figures.score_cells(table, SCORE).items()
+    ]
+    if any(result.ceiling for result in table.results):
+        rows.append((HUMAN_VS_HUMAN, *map("\n".join, figures.ceiling_cells(table, SCORE))))
+    note = (
+        "Mean ± standard deviation over k-means seeds; in parentheses the rank, = where no test tells it from the "
+        f"first of its group; below, the {texts_interval()}. Pairwise partitions with the run's own "
+        "settings; the first encoder is the run's own. Compare rankings, not scores, between encoders."
+    )
+    return Table(f"{titled(SCORE)} under each encoder", ("Candidate", *_numbered(table)), tuple(rows), note)
+
+
+def _references(run: Run, table: EncoderTable) -> list[Block]:
+    found, problem = references(run, table, SCORE)
+    blocks: list[Block] = []
+    if found:
+        rows = tuple(
+            (
+                figures.reference_title(each),
+                f"{each.n:,}",
+                *(NONE if value is None else correlation(value, signed=True) for value in each.values),
+            )
+            for each in found
+        )
+        note = "+ is agreement on who is closer to people: with the gap of a text measure, or with ratings."
+        columns = ("Spearman with", "n", *_numbered(table))
+        blocks.append(Table("Agreement of the encoders with measures and people", columns, rows, note, folded=True))
+    if problem:
+        blocks.append(Remarks((f"Measures or ratings are missing here: {problem}",), weighty=True))
+    return blocks
+
+
+OVER_SHARDS = "Over all texts"
+
+
+def over_shards_blocks(run: Run) -> tuple[Block, ...]:
+    """Sentences, the scores and the clusters, if the run is a sample; StorageError or InputError if damaged."""
+    found = stored_over_shards(run)
+    if found is None:
+        return ()
+    columns, rows = over_all_rows(found)
+    said = [*map(str, answers_over_all(found, run)), sample_sentence(run, found)]
+    said += filter(None, [missing_sentence(found)])
+    scores = Remarks(tuple(said)), Table("Scores over all texts", columns, tuple(rows), ABOUT)
+    clusters = stored_clusters_over_all(run)
+    if clusters is None:
+        return scores
+    return *scores, *(block for each in clusters.candidates for block in _clusters(found, each))
+
+
+def _clusters(found: ShardedComparison, candidate: CandidateOverAll) -> tuple[Block, ...]:
+    said = sentence(share_table(found, candidate), candidate.name)
+    if not said:
+        return ()
+    rows = tuple(cluster_rows(found, candidate, len(candidate.clusters)))
+    title = f"Clusters over all texts: {candidate.name}"
+    return Remarks((said,)), Table(title, columns_of(candidate.name), rows, ABOUT_CLUSTERS, folded=True)
+
 
 SWEPT_SCORE = "mauve"
 # Measure that sorts the perturbations, as on the page.
@@ -203,25 +389,25 @@ def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
 
 def _estimator_sweep(run: Run, sweep: EstimatorSweep) -> list[Block]:
     order = [candidate.name for candidate in run.comparison.candidates]
-    title = f"{estimator_sweeps.SCORE} against {estimator_sweeps.X_TITLES[sweep.over]}"
+    title = f"{sweeps.ESTIMATED_SCORE} against {sweeps.PARAMETER_TITLES[sweep.over]}"
     chart = Chart(
         f"sweep-{sweep.over}",
-        estimator_sweeps.estimator_sweep_figure(sweep, order),
+        sweeps.estimator_sweep_figure(sweep, order),
         title,
-        f"One panel per estimator. {estimator_sweeps.ABOUT_BANDS} {estimator_sweeps.about_default(sweep)}",
+        f"One panel per estimator. {sweeps.ABOUT_BANDS} {sweeps.about_default(sweep)}",
     )
     rows = tuple(
         (
             ESTIMATORS[point.method].title,
             point.candidate,
             f"{point.value:g}",
-            estimator_sweeps.score_in_words(point),
+            sweeps.score_in_words(point),
             f"{point.score.n:,}",
         )
         for point in sweep.points
     )
-    columns = ("Estimator", "Candidate", estimator_sweeps.X_TITLES[sweep.over], estimator_sweeps.SCORE, "n")
-    return [chart, Table(title, columns, rows, estimator_sweeps.ABOUT_SPREADS, folded=True), *_notes(sweep.notes)]
+    columns = ("Estimator", "Candidate", sweeps.PARAMETER_TITLES[sweep.over], sweeps.ESTIMATED_SCORE, "n")
+    return [chart, Table(title, columns, rows, sweeps.ABOUT_SPREADS, folded=True), *_notes(sweep.notes)]
 
 
 def _label(source: str) -> str:

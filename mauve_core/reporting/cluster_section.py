@@ -1,4 +1,5 @@
-"""Report section on clusters: each candidate's histogram, ledgers and texts of the leading clusters.
+"""Report sections on clusters and texts: histogram, ledgers and leading clusters; findings; answers to one prompt; what
+clusters capture.
 
 Each candidate's clusters are those of its pairwise partition under its median seed (``Comparison.median_seed``).
 """
@@ -22,6 +23,8 @@ from mauve_core.analysis.cluster_table import (
     with_intervals,
 )
 from mauve_core.analysis.cost_intervals import cost_intervals
+from mauve_core.analysis.findings.finding import Finding, contrasted
+from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels
 from mauve_core.analysis.precomputed import (
     run_cluster_names,
@@ -30,18 +33,45 @@ from mauve_core.analysis.precomputed import (
     run_gap_test,
     run_stability,
 )
-from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.base.errors import MauveLensError
-from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, percent_with_interval, written
+from mauve_core.base.config import FDR, HUMAN, PartitionKind
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, percent_with_interval, written
+from mauve_core.experiments.attributes_over_k import AttributeTable, stored_attributes
+from mauve_core.experiments.diversity import diversity_of_run, several_answers
+from mauve_core.experiments.diversity.wording import (
+    ABOUT_AGREEMENT,
+    AGREEMENT_COLUMNS,
+    MEASURED_COLUMNS,
+    agreement_cells,
+    gap_sentence,
+    measured_rows,
+    measured_sentence,
+    missed_sentence,
+    sentence,
+)
+from mauve_core.figures import attributes as figures
 from mauve_core.figures.clusters import cluster_figure
+from mauve_core.figures.diversity import diversity_figure
 from mauve_core.figures.gap import common_reach, ledger_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
-from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
-from mauve_core.reporting.pictures import PICTURES, pictures_of
+from mauve_core.reporting.blocks import (
+    PICTURES,
+    Block,
+    Card,
+    Cards,
+    Chart,
+    Part,
+    Remarks,
+    Sample,
+    Section,
+    Side,
+    Table,
+    pictures_of,
+)
 from mauve_core.reporting.score_sections import WEIGHT
+from mauve_core.runs import Run
 from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.stats.stability import LABELS
-from mauve_core.store import Run
 from mauve_core.texts import Corpus
 
 KIND: PartitionKind = "pairwise"
@@ -285,3 +315,131 @@ def _trusted(run: Run, candidate: str) -> tuple[NDArray[np.str_] | None, tuple[s
     except MauveLensError as error:
         return None, (f"Whether the differences are real could not be determined: {error}",)
     return found.label, found.notes
+
+
+DIFFERS = "What differs"
+
+FINDING_COLUMNS = ("Candidate", "Finding", "Difference", "Of the gap")
+
+NO_FINDING = "no difference that holds for texts that did not suggest it"
+
+
+def findings_section(run: Run, candidates: Sequence[str]) -> Section:
+    """The clearest finding of each candidate in a table, with pictures if the items have any.
+
+    Where there are too few items, a sentence says so.
+    """
+    said = run.comparison.words.said
+    try:
+        clearest = {name: next(iter(run_findings(run, name)), None) for name in candidates}
+    except InputError as error:
+        return Section("findings", DIFFERS, (Remarks((str(error),)),))
+    rows = tuple(_finding_row(name, finding, said(NO_FINDING)) for name, finding in clearest.items())
+    split = "Some prompts' texts suggest statements, the texts of the others test them"
+    if not run.comparison.has_words:
+        split = "Some texts suggest statements, the others test them"
+    note = said(
+        f"The clearest difference of each candidate; mauve-lens explain has all. {split}; an expected share of at most "
+        f"{as_percent(FDR)} is false. Difference: 95% interval, in texts of 100. Of the gap: how much of the frontier "
+        f"integral goes if the candidate has it as often as people do, with its 95% interval; {NONE}: none is above 0, "
+        "too few texts, or no gap to explain."
+    )
+    found = [each for each in clearest.values() if each is not None and run.corpora[each.candidate].media is not None]
+    pictures = (Cards(said("Texts of both sides"), tuple(_finding_card(run, each) for each in found)),) if found else ()
+    return Section("findings", DIFFERS, (Table(DIFFERS, FINDING_COLUMNS, rows, note), *pictures))
+
+
+def _finding_row(candidate: str, finding: Finding | None, nothing: str) -> tuple[str, ...]:
+    if finding is None:
+        return candidate, nothing, NONE, NONE
+    equal = finding.held_equal
+    return candidate, finding.statement, finding.points, equal.percent if equal else NONE
+
+
+def _finding_card(run: Run, finding: Finding) -> Card:
+    """The first pictures in file order: those that show the finding, and of the other side those that do not."""
+    names, words = (finding.reference, finding.candidate), finding.words
+    human, model = words.reference_items, f"{words.items} of {finding.candidate}"
+    shown, other = (human, model) if finding.shown_by == "human" else (model, human)
+    colours = HUMAN_COLOUR, candidate_colour([each.name for each in run.comparison.candidates], finding.candidate)
+    chosen = contrasted(finding, *(len(run.corpora[name]) for name in names))
+    sides = tuple(
+        Side(words.source(name), colour, rows.size, (), words, pictures_of(run.corpora[name], rows[:PICTURES].tolist()))
+        for name, colour, rows in zip(names, colours, chosen, strict=True)
+    )
+    facts = f"{shown} that {finding.condition}", f"{other} of which this is not so"
+    return Card(f"{finding.candidate} {finding.does}", facts, "", sides)
+
+
+ANSWERS = "Answers to one prompt"
+
+ABOUT_ANSWERS = (
+    "Filled: answers to one prompt; open: as many answers to different prompts; with 95% intervals over prompts. The "
+    "closer the two are, the less a prompt's answers have in common."
+)
+
+
+def diversity_section(run: Run) -> Section | None:
+    """Sentences, a chart and tables; a sentence where features are not found; None with one answer to a prompt."""
+    if not several_answers(run):
+        return None
+    try:
+        found = diversity_of_run(run)
+    except InputError as error:
+        return Section("variety", ANSWERS, (Remarks((str(error),)),))
+    said = [sentence(name, own, found.gap) for name, own in found.candidates.items()]
+    chart = diversity_figure(found, [each.name for each in run.comparison.candidates])
+    rows = [(name, *cells) for name, own in found.candidates.items() for cells in measured_rows(own)]
+    about = [f"{name}: {measured_sentence(own)}" for name, own in found.candidates.items()]
+    about += [f"{name}: {missed_sentence(missed)}" for name, missed in found.missed.items()]
+    about.append(gap_sentence(found.gap))
+    if found.single:
+        about.append(f"One answer to a prompt, so not measured: {', '.join(found.single)}.")
+    table = Table("Variety of answers", ("Candidate", "Measure", *MEASURED_COLUMNS[1:]), tuple(rows), " ".join(about))
+    blocks: list[Block] = [
+        Remarks(tuple(said)),
+        Chart("variety", chart, "How different the answers are", ABOUT_ANSWERS),
+        table,
+    ]
+    if found.pairs:
+        pairs = tuple(agreement_cells(each, str) for each in found.pairs)
+        blocks.append(Table("Do candidates say the same?", AGREEMENT_COLUMNS, pairs, ABOUT_AGREEMENT))
+    return Section("variety", ANSWERS, tuple(blocks))
+
+
+CAPTURED = "What clusters capture"
+
+_READING = (
+    "How well do clusters predict metadata columns and simple text properties as their number grows? If length alone "
+    "explains the clusters, it may also explain the score. In half of the texts, each cluster is assigned its most "
+    "frequent value; the other half is guessed."
+)
+
+
+def attributes_blocks(run: Run) -> tuple[Block, ...]:
+    """Figures, table and notes of the run's attributes, if any; StorageError or InputError if the table is damaged."""
+    table = stored_attributes(run)
+    if table is None or not table.rows:
+        return ()
+    charts = tuple(_chart(part, table) for part in figures.PARTS if figures.lines_of(part, table))
+    return (Remarks((_READING,)), *charts, _numbers(table), Remarks((figures.described(table), *table.notes)))
+
+
+def _chart(part: str, table: AttributeTable) -> Chart:
+    lines = figures.lines_of(part, table)
+    drawn = lines[: figures.MOST_LINES]
+    head, meaning = figures.PARTS[part]
+    some = (
+        f"{len(drawn)} of {len(lines)} columns are drawn; the table has them all. " if len(drawn) < len(lines) else ""
+    )
+    note = f"{some}Band: ± one standard deviation; vertical line: the run's own k."
+    return Chart(f"attributes-{part}", figures.part_figure(part, table, drawn), f"{head}: {meaning}", note)
+
+
+def _numbers(table: AttributeTable) -> Table:
+    shown = figures.shown_table(table)
+    rows = tuple(
+        (str(column), f"{k:,}", f"{n:,}", *(cell or NONE for cell in cells))
+        for column, k, n, *cells in shown.itertuples(index=False)
+    )
+    return Table(CAPTURED, tuple(map(str, shown.columns)), rows, folded=True)

@@ -19,26 +19,23 @@ from markupsafe import Markup
 from mauve_core.analysis.sentences import Name
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.errors import InputError
-from mauve_core.figures.embedding import figures_json, plotly_script
+from mauve_core.figures.draw import figures_json, plotly_script
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
 from mauve_core.reporting.attached_sections import ATTACHED, attached_section
-from mauve_core.reporting.blocks import Remarks, Section, charts_of
-from mauve_core.reporting.cluster_section import clusters_section
-from mauve_core.reporting.diversity_section import diversity_section
-from mauve_core.reporting.findings_section import findings_section
-from mauve_core.reporting.preflight_section import preflight_section
-from mauve_core.reporting.saying import section_said
+from mauve_core.reporting.blocks import Remarks, Section, charts_of, section_said
+from mauve_core.reporting.cluster_section import clusters_section, diversity_section, findings_section
 from mauve_core.reporting.score_sections import (
     citing_section,
     frontier_section,
     leaderboard_section,
     making_section,
     map_section,
+    preflight_section,
     trust_section,
 )
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
-from mauve_core.store import Run
 
 # Default number of candidates in the cluster section; every other section has all candidates.
 MOST_CANDIDATES = 12

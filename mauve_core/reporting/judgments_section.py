@@ -14,8 +14,8 @@ from mauve_core.experiments.indicators import run_indicators
 from mauve_core.figures import judgments as figures
 from mauve_core.judgments import QUESTIONS, Indicator, Ranking, RatingStore, correlations, rank
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
+from mauve_core.runs import Run
 from mauve_core.scoring.tables import rank_label
-from mauve_core.store import Run
 
 _SCALE = (
     "Bradley–Terry scores in the papers' unit: in 73 of 100 pairs, a source is preferred to one that is 100 points "

@@ -1,4 +1,4 @@
-"""Report sections from the comparison alone: trust, scores, curves, map, and how the run was made."""
+"""Report sections on the comparison: trust, formats and copies, scores, curves, map, and how the run was made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mauve_core.analysis.precomputed import run_preflight
+from mauve_core.analysis.preflight import COLUMNS, headline, rule_sentence, shown_rows
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_spreads
 from mauve_core.figures.differences import difference_label, exchanged_label, ranked_pairs
@@ -25,10 +27,10 @@ from mauve_core.figures.leaderboard import (
     texts_of_row,
     titled,
 )
-from mauve_core.figures.map_data import PLAIN_POINTS
-from mauve_core.figures.map_points import map_points, sampled_map
+from mauve_core.figures.text_map import PLAIN_POINTS, map_points, sampled_map
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
-from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
+from mauve_core.reporting.paper import BIBTEX, methods_paragraph
+from mauve_core.runs import Run
 from mauve_core.scoring import tables
 from mauve_core.scoring.result import Comparison, Source
 from mauve_core.scoring.tables import (
@@ -263,3 +265,13 @@ def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str
             yield from _flat(value, f"{path}.")
         else:
             yield path, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def preflight_section(run: Run) -> Section:
+    """The flagged kinds of format in a table; a sentence where there is none."""
+    found, said = run_preflight(run), run.comparison.words.said
+    remarks = (said(headline(found)),)
+    if not found.shown:
+        return Section("format", "Format", (Remarks(remarks),))
+    table = Table("Differences of format", tuple(map(said, COLUMNS)), tuple(shown_rows(found)), rule_sentence(found))
+    return Section("format", "Format", (Remarks(remarks, weighty=True), table))

@@ -21,9 +21,8 @@ from mauve_core.clusters.k_means import kmeans
 from mauve_core.clusters.lloyd import Rows, sums_by_label
 from mauve_core.clusters.reduction import Projection
 from mauve_core.scoring.partitioning import clustering_seeds
-from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows, filled
+from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows, filled, mixed
 from mauve_core.shards.plan import GROUPS, Work
-from mauve_core.shards.samples import mixed
 
 # Most Lloyd iterations on a sample: those that follow are over all rows, on all workers.
 START_ITERATIONS = 20

@@ -1,16 +1,25 @@
-"""Tasks by name: what an engine carries out, anywhere and in any order within a pass."""
+"""Tasks by name: what an engine carries out, anywhere and in any order within a pass; and the process that does it.
+
+A worker of the local engine runs ``python -m mauve_core.shards.tasks``: it reads tasks from its standard input and
+answers each on its output. So nothing of the program that asked for it runs again in it: neither a script without a
+guard, nor the page of the app that Streamlit puts in the place of the main module.
+"""
 
 from __future__ import annotations
 
 import os
+import pickle
 import re
+import signal
+import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from mauve_core.shards import cluster_texts, clustering, encoding, timing, wording
+from mauve_core.shards import cluster_texts, clustering, encoding, timing
 from mauve_core.shards.plan import Work, record_of
 from mauve_core.stats.threads import single_threaded_blas
 
@@ -50,7 +59,7 @@ TASKS: Mapping[str, Callable[..., None]] = {
     "label": clustering.label_shard,
     "keep": cluster_texts.keep_rows,
     "fetch": cluster_texts.fetch_texts,
-    "count": wording.count_phrases,
+    "count": cluster_texts.count_phrases,
 }
 
 
@@ -99,3 +108,39 @@ def _one_thread(name: str) -> None:
         import torch
 
         torch.set_num_threads(1)
+
+
+def main() -> None:
+    """Answer until the input ends, which it does when the engine lets go or dies.
+
+    A request is ``(folder, name, args)``, an answer the most memory in bytes or the error; both are pickled. What a
+    library prints goes to standard error.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine is interrupted with it, and ends it
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    while True:
+        try:
+            request = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            answer: int | BaseException = carry_out(*request)
+        except BaseException as error:  # noqa: BLE001 - the engine raises it
+            error.add_note(f"In a worker:\n{traceback.format_exc()}")
+            answer = error
+        _send(answers, answer)
+
+
+def _send(answers: BinaryIO, answer: int | BaseException) -> None:
+    try:
+        data = pickle.dumps(answer)
+        pickle.loads(data)  # an error whose arguments are not those of its class can be written and not read
+    except Exception:  # noqa: BLE001 - whatever its class raises
+        data = pickle.dumps(RuntimeError("".join(traceback.format_exception_only(answer))))  # type: ignore[arg-type]
+    answers.write(data)
+    answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -19,7 +19,7 @@ from mauve_core.experiments.attributes_over_k import (
     texts_of_run,
 )
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.base import RunTask, Splits
 from mauve_core.texts.text_files import TextFile
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import NotBlank, Within, check_fields, dataclass_to_json, from_json, marks
 from mauve_core.base.progress import Progress, silent
-from mauve_core.store import ID_PATTERN, Run, RunStore, run_id
+from mauve_core.runs import ID_PATTERN, Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount
 from mauve_core.texts.reading import Located
 

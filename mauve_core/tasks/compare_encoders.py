@@ -20,7 +20,7 @@ from mauve_core.experiments.encoders import (
 )
 from mauve_core.experiments.encoders.request import with_absolute_path
 from mauve_core.experiments.encoders.table import ATTACHMENT
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.tasks.base import RunTask
 from mauve_core.texts.kinds import kind_of
 

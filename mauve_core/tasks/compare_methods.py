@@ -13,7 +13,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.experiments.methods import PRESETS, MethodTable, Models, methods_run, parse_method, stored_methods
 from mauve_core.experiments.methods.table import ATTACHMENT
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import RunTask
 from mauve_core.texts.reading import Located

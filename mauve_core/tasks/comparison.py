@@ -17,8 +17,8 @@ from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.external_features import features_of, require_one_width
 from mauve_core.encoders.features import FeatureStore
+from mauve_core.runs import Run, RunStore, run_id
 from mauve_core.scoring.result import Source
-from mauve_core.store import Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.draw_map import with_map

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.store import Run, RunStore
-from mauve_core.store.features import stored_features
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.features import stored_features
 from mauve_core.tasks.base import SAVING, RunTask
 
 

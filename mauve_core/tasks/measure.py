@@ -11,7 +11,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import names_files
 from mauve_core.experiments.text_measures import MEASURES, Measurements
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, answering, measure_run
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import RunTask
 

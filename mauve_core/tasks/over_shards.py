@@ -19,13 +19,11 @@ from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS
 from mauve_core.experiments.clusters_over_shards import ClustersOverAll, stored_clusters_over_all
 from mauve_core.experiments.encoders.request import written
 from mauve_core.experiments.over_shards import ATTACHMENT, stored_over_shards
-from mauve_core.shards.encoding import feature_rows
+from mauve_core.runs import Run, RunStore
+from mauve_core.shards.encoding import SampledText, feature_rows, sample_of
 from mauve_core.shards.places import name_of
-from mauve_core.shards.plan import Note, Work, notes_of, take_note
-from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.samples import SampledText, sample_of
+from mauve_core.shards.plan import Note, ShardedComparison, Work, notes_of, take_note
 from mauve_core.shards.texts import id_of_text
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
 from mauve_core.texts.building import corpus_from_texts

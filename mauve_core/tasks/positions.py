@@ -19,8 +19,8 @@ from mauve_core.experiments.encoders.positions import (
     stored_positions,
 )
 from mauve_core.experiments.encoders.request import with_absolute_path
+from mauve_core.runs import Run
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.store import Run
 from mauve_core.tasks.base import RunTask
 
 

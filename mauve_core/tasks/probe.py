@@ -11,7 +11,7 @@ from mauve_core.base.json_codec import NotBlank, Seeds
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.robustness import SPLITS, ProbeTable, probe_run
 from mauve_core.experiments.robustness.table import ATTACHMENT
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import RunTask, Splits
 from mauve_core.texts.kinds import kind_of, parse_perturbation

@@ -16,8 +16,8 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
-from mauve_core.store import Run, RunStore
-from mauve_core.store.features import stored_features, without_features
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.features import stored_features, without_features
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
 from mauve_core.texts.normalizing import normalize

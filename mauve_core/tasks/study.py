@@ -30,7 +30,7 @@ from mauve_core.decoding.engines import DECODERS_OF_SERVERS, ServerOptions, note
 from mauve_core.decoding.files import written_once
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import LoadedModel, load_model, load_tokenizer
-from mauve_core.store import Run, run_id
+from mauve_core.runs import Run, run_id
 from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store

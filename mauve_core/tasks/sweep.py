@@ -18,8 +18,8 @@ from mauve_core.experiments.sweeps import (
     sweep_run,
 )
 from mauve_core.experiments.sweeps.request import positive_values
-from mauve_core.store import Run
-from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.runs import Run
+from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import RunTask
 

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.server import MCPServer
 from mcp.types import CallToolResult, TextContent, Tool
 
-from mauve_core.agents.quoting import MARK
+from mauve_core.agents.answers import QUOTATION
 
 _Result = TypeVar("_Result")
 
@@ -85,7 +85,7 @@ def texts_in(answer: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) ->
         for value in answer:
             yield from texts_in(value, items, root)
     elif isinstance(answer, str):
-        yield answer, any(each.get(MARK) is True for each in _branches(schema, root))
+        yield answer, any(each.get(QUOTATION) is True for each in _branches(schema, root))
 
 
 def _branches(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

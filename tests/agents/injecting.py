@@ -6,8 +6,8 @@ import dataclasses
 from pathlib import Path
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 from tests.synthetic import TOPICS, make_comparison_inputs
 

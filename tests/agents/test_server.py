@@ -9,18 +9,16 @@ from typing import Any
 import pytest
 from mcp.server import MCPServer
 
-from mauve_core.agents import scores
+from mauve_core.agents import page_text, tools
 from mauve_core.agents.access import Access, access_of
-from mauve_core.agents.pages import page_text
 from mauve_core.agents.server import build_server
 from mauve_core.analysis.closest import mean_and_interval
 from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.verdict import verdict
-from mauve_core.base import faults
+from mauve_core.base import faults, sharing
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.serving import sharing
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.agents.calling import Session, talk, texts_in
 from tests.agents.injecting import WORD, make_injecting_run
 from tests.job_folders import job
@@ -312,7 +310,7 @@ def test_a_fault_is_told_without_its_words(server: MCPServer, monkeypatch: pytes
     def broken(access: Access, run_id: str) -> None:
         raise ZeroDivisionError("words of a text")
 
-    monkeypatch.setattr(scores, "verdict", broken)
+    monkeypatch.setattr(tools, "verdict", broken)
 
     async def told(session: Session) -> str:
         return await session.refused("verdict", run=RUN)

@@ -20,7 +20,7 @@ from mauve_core.analysis.preflight import Preflight, headline, preflight, rule_s
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN
 from mauve_core.base.words import TEXTS
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.pairing import prompts_of
 from tests.planted_copies import HUMANS, OTHERS, PARTLY, THIRD, N, make_copier_run, texts

@@ -31,10 +31,10 @@ from mauve_core.analysis.words import count_words, joined
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.encoders import text_kind
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.estimates import ScoreBasis, score_basis
 from mauve_core.stats.sampling_error import recommend_texts
 from mauve_core.stats.stability import Stability
-from mauve_core.store import Run, RunStore
 from mauve_core.texts.properties import PROPERTIES, text_properties
 from tests.synthetic import make_run
 

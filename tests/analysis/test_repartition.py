@@ -11,8 +11,8 @@ import pytest
 from mauve_core.analysis.repartition import repartition
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.runs import Run
 from mauve_core.scoring.partitioning import clustering_seeds, partition, reduced_together
-from mauve_core.store import Run
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration

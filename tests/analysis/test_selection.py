@@ -23,8 +23,8 @@ from mauve_core.analysis.selection import (
 )
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Partition
-from mauve_core.store import Run
 from tests.synthetic import make_run
 
 SQUARE = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]

@@ -21,10 +21,10 @@ from mauve_core.analysis.sentences import Name
 from mauve_core.analysis.verdict import Verdict, verdict, verdict_of
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike
 from mauve_core.scoring.tables import standings
-from mauve_core.store import RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.handmade import make_comparison
 from tests.synthetic import make_comparison_inputs

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from starlette.types import ASGIApp
 
-from mauve_core.serving.passwords import hashed
+from mauve_core.base.sharing import hashed
 
 Message = MutableMapping[str, Any]
 

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.server import origins
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import read_task
 from tests.browser.full_run import make_full_run

@@ -22,8 +22,8 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from mauve_app.server import access, serve
+from mauve_core.base import sharing
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.serving import sharing
 from tests.app.asgi import hash_of
 
 REACHED = 299

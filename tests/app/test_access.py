@@ -13,11 +13,11 @@ from mauve_app import cache, uploads
 from mauve_app.components import jobs, messages
 from mauve_app.server import access
 from mauve_app.views import judge_rating
+from mauve_core.base import sharing
 from mauve_core.base.errors import InputError, RefusedError
-from mauve_core.jobs import leftovers, queue
+from mauve_core.jobs import queue
 from mauve_core.judgments import RatingStore
-from mauve_core.serving import sharing
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 pytestmark = pytest.mark.integration
 
@@ -83,7 +83,7 @@ def test_nothing_gets_past_the_guard(read_only: str, own_home: Path, stored_run:
         access.require_change()
     with pytest.raises(RefusedError):
         uploads.keep("human.txt", b"a\nb\n")
-    assert not (own_home / leftovers.UPLOADS).exists()
+    assert not (own_home / queue.UPLOADS).exists()
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -17,8 +17,8 @@ from starlette.types import ASGIApp
 from mauve_app.components import live_updates
 from mauve_app.server import access, middleware, run_files, serve, sign_in
 from mauve_app.server.sign_in import Throttle
-from mauve_core.serving import sharing
-from mauve_core.serving.passwords import parse_hash
+from mauve_core.base import sharing
+from mauve_core.base.sharing import parse_hash
 from tests.app.asgi import asked, hash_of
 from tests.serving.test_sharing import write_secrets
 

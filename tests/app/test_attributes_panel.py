@@ -18,8 +18,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.attributes_over_k import ALL, AttributeTable
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Partition
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.texts.metadata import python_values
 from tests.app.pages import said

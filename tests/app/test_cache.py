@@ -13,7 +13,7 @@ from mauve_app import cache
 from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration

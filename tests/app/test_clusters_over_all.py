@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components.markup import escaped
 from mauve_app.server import access
 from mauve_app.views import clusters_over_shards
+from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import RefusedError
 from mauve_core.base.json_codec import dataclass_to_json
@@ -26,10 +27,9 @@ from mauve_core.experiments.clusters_over_shards import (
     stored_clusters_over_all,
 )
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
-from mauve_core.serving import sharing
+from mauve_core.runs import Run, RunStore
 from mauve_core.shards.cluster_texts import KeptText, texts_of_cluster
 from mauve_core.shards.plan import Work, plan_of
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.over_shards import store_sample
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.payloads import PAYLOADS

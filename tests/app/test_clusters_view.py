@@ -19,8 +19,8 @@ from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.analysis.why import why_card, why_source
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import UNBROKEN, as_percent, percent_interval, percent_with_interval, written
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Partition
-from mauve_core.store import Run
 from mauve_core.texts.pairing import shared_prompts
 from tests.app.pages import url_of
 

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.colours import colours, wrong
 
 pytestmark = pytest.mark.integration

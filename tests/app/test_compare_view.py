@@ -32,13 +32,13 @@ from mauve_core.experiments.over_shards import closest_over_all
 from mauve_core.figures.theme import as_label
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring import tables
 from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.scoring.sides import minor_advice
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, interval_of, mean_and_spread, rank_label, standings
 from mauve_core.stats.divergences import error_shares, probabilities
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.recompare import RecompareTask
 from tests.app.pages import url_of

@@ -26,9 +26,9 @@ from mauve_core.experiments.sweeps import (
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Value
 from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, measure_tests_sentence
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
-from mauve_core.figures.estimator_sweeps import score_in_words
+from mauve_core.figures.sweeps import score_in_words
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import TITLES, standings
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.study import StudyTask
 from mauve_core.tasks.sweep import SweepTask
 from tests.app.pages import said

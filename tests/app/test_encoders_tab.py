@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.views.methods_encoders import shown_scores
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders import request as encoder_request
-from mauve_core.figures import encoders as figures
+from mauve_core.figures import agreement as figures
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import mean_and_spread
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from tests.app.pages import said
 from tests.word_files import by_chance, by_topic
@@ -67,7 +67,7 @@ def test_the_answer_comes_first_and_the_digits_are_the_cores(
 ) -> None:
     app = open_page(VIEW, vary="encoders")
     assert not app.exception
-    words, contradictions = figures.in_words(table, "mauve")
+    words, contradictions = figures.encoders_in_words(table, "mauve")
     for line in (words, *contradictions):
         assert line in said(app)
     shown = app.table[0].value

@@ -18,9 +18,9 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.analysis.precomputed import run_cluster_names
+from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN
-from mauve_core.serving import sharing
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.analysis.findings.test_finding import WORDS
 
 pytestmark = pytest.mark.integration

@@ -17,7 +17,7 @@ from streamlit import net_util
 from streamlit.web.server.starlette import starlette_websocket
 
 from mauve_app.server import access, middleware, sign_in
-from mauve_core.serving import sharing
+from mauve_core.base import sharing
 from tests.app.asgi import hash_of
 
 HERE = "http://127.0.0.1:8501"

@@ -16,7 +16,7 @@ from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_plain_spaces
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 OpenPage = Callable[..., AppTest]
 PAGES = ("gap", "map")

@@ -22,9 +22,9 @@ from mauve_core.analysis.what_if import WhatIf, prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.formatting import interval, percent_interval, percent_with_interval, with_spread
 from mauve_core.jobs import queue
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.stats.what_if import capped, dropped, greedy, matched
-from mauve_core.store import Run
 from tests.app.pages import url_of
 
 OpenPage = Callable[..., AppTest]

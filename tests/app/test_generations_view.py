@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.views import compare
 from mauve_core.base.formatting import UNBROKEN
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.repeated import store_repeated
 
 pytestmark = pytest.mark.integration

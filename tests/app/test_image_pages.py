@@ -16,7 +16,7 @@ from mauve_core.experiments.robustness import probe_run
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
 from mauve_core.experiments.text_measures.stored import measure_run
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.neighbours import NeighboursTask

@@ -16,7 +16,7 @@ from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness import ProbeTable, probe_run, summary
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.images.perturbing import PROBES
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.texts.kinds import parse_perturbation
 from tests.app.pages import said
 from tests.images.made import draw_stripes

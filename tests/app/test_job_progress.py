@@ -11,9 +11,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from mauve_app.components import live_updates
+from mauve_core.base import sharing
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import write_state
-from mauve_core.serving import sharing
 from tests.job_folders import job
 
 

@@ -40,8 +40,8 @@ from mauve_core.judgments import (
     rank,
     ratings_to_csv,
 )
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import TITLES
-from mauve_core.store import Run, RunStore
 
 pytestmark = pytest.mark.integration
 

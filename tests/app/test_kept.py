@@ -16,7 +16,7 @@ import streamlit
 from mauve_app import bounded_cache, cache
 from mauve_app.bounded_cache import SAMPLED, memory_use
 from mauve_core.base.errors import InputError
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.texts import limits
 from tests.synthetic import make_run
 

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, order_sentence
 from mauve_core.experiments.text_measures.stored import measure_run
-from mauve_core.figures.lengths import shown_table
-from mauve_core.store import Run, RunStore
+from mauve_core.figures.measures import lengths_table
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.lengths import LengthsTask
 from tests.tiny_models import make_gpt2
 
@@ -79,7 +79,7 @@ def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Ru
     expected = []
     for measure in table.measures:
         assert order_sentence(table, measure) in said
-        expected += [shown_table(table, measure, order, gaps=gaps) for gaps in (False, True)]
+        expected += [lengths_table(table, measure, order, gaps=gaps) for gaps in (False, True)]
     assert [frame.equals(other) for frame, other in zip(shown, expected, strict=True)] == [True] * 4
     assert len(panel.get("plotly_chart")) == 1
     assert any("without special ones" in item.value for item in panel.text)

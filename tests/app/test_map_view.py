@@ -16,11 +16,11 @@ from mauve_app.views.map_selection import cluster_counts, source_counts
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.selection import Stack
+from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN
-from mauve_core.figures import map_data
+from mauve_core.figures import text_map
 from mauve_core.jobs import queue
-from mauve_core.serving import sharing
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.draw_map import MapTask
 from mauve_core.texts.properties import stop_words
@@ -109,7 +109,7 @@ def test_without_webgl_the_page_says_what_is_drawn(
     app = open_page(VIEW, hidden="none", candidate="collapsed")
     assert not app.exception
     assert f"{total:,} of {total:,} texts." in app.info[0].value
-    monkeypatch.setattr(map_data, "PLAIN_POINTS", 99)
+    monkeypatch.setattr(text_map, "PLAIN_POINTS", 99)
     app = open_page(VIEW, hidden="none", candidate="collapsed")
     assert f" of {total:,} texts, a sample" in app.info[0].value
     assert "hardware acceleration" in app.info[0].value

@@ -25,10 +25,10 @@ from mauve_core.experiments.methods import (
 )
 from mauve_core.experiments.methods.ranks import MARK
 from mauve_core.figures.methods import leaderboard_decimals, score_labels
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.stats.f_divergences import GENERATORS
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.app.pages import said
 from tests.synthetic import make_run

@@ -13,8 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_core.base.config import HUMAN
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import RunStore
 from tests.golden.pages import told
 from tests.synthetic import make_comparison_inputs
 

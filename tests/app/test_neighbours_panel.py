@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable, order_sentence
 from mauve_core.experiments.text_measures.stored import measure_run
-from mauve_core.figures.neighbours import shown_table
-from mauve_core.store import Run, RunStore
+from mauve_core.figures.measures import neighbours_table
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.neighbours import NeighboursTask
 
 pytestmark = pytest.mark.integration
@@ -49,7 +49,9 @@ def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Ru
         assert order_sentence(table, measure) in said
     order = [candidate.name for candidate in run.comparison.candidates]
     shown = [item.value for item in panel.dataframe]
-    assert [frame.equals(shown_table(table, name, order)) for frame, name in zip(shown, table.measures, strict=True)]
+    assert [
+        frame.equals(neighbours_table(table, name, order)) for frame, name in zip(shown, table.measures, strict=True)
+    ]
     assert list(shown[0]["k"]) == [1, 5, 9]
     assert len(panel.get("plotly_chart")) == 1
     assert "between two random halves" in "\n".join(item.value for item in panel.text)

@@ -24,7 +24,7 @@ from mauve_core.analysis.preflight import preflight
 from mauve_core.base.errors import StorageError
 from mauve_core.base.extras import missing
 from mauve_core.encoders import AvailableModel, text_kind
-from mauve_core.jobs import leftovers, queue
+from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
 from mauve_core.texts import Corpus, limits
@@ -443,16 +443,16 @@ def test_files_that_nobody_used_for_long_go_when_another_comes(open_page: OpenPa
     app = open_page(VIEW)
     assert any(f"{limits.UPLOAD_DAYS} days" in caption.value for caption in app.caption)
     upload(app, "human", ("human.jsonl", jsonl()))
-    (folder,) = (own_home / leftovers.UPLOADS).iterdir()
+    (folder,) = (own_home / queue.UPLOADS).iterdir()
     upload(app, "models", ("a.jsonl", jsonl(30)))
     assert len([*folder.parent.iterdir()]) == 2
-    moment = time.time() - (limits.UPLOAD_DAYS + 1) * leftovers.DAY_S
+    moment = time.time() - (limits.UPLOAD_DAYS + 1) * queue.DAY_S
     os.utime(folder, (moment, moment))
     app.run()
     assert folder.stat().st_mtime > moment, "a card that is shown uses its file"
     os.utime(folder, (moment, moment))
     uploads.keep("other.jsonl", b"x")
-    leftovers.remove_leftovers()
+    queue.remove_leftovers()
     assert not folder.exists()
     app.run()
     assert any("is no longer stored" in error.value.replace("\\", "") for error in app.error)

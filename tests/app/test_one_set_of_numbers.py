@@ -13,10 +13,10 @@ from mauve_app.url.parameters import SETTINGS
 from mauve_core.base.config import PartitionKind
 from mauve_core.base.formatting import written
 from mauve_core.figures import methods, probes
+from mauve_core.runs import Run
 from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, standings
 from mauve_core.stats.stability import LABELS
-from mauve_core.store import Run
 from tests.app.pages import PAGES, url_of
 
 OpenPage = Callable[..., AppTest]

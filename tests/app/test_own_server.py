@@ -10,7 +10,7 @@ from streamlit.runtime.context import ContextProxy, StreamlitHeaders
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.server import origins
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 pytestmark = pytest.mark.integration
 

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components import comparison_settings
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub, text_kind
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.app.pages import PAGES
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 from tests.lookups import ROOT, looked_up, watched

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mauve_core.runs import Run
 from mauve_core.scoring.estimates import basis_of, estimates_of
-from mauve_core.store import Run
 from tests.resampled import sample_counts
 
 pytestmark = pytest.mark.integration

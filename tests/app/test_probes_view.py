@@ -33,10 +33,9 @@ from mauve_core.experiments.robustness import (
     stored_probes,
 )
 from mauve_core.experiments.robustness.table import ATTACHMENT
-from mauve_core.figures.flows import flows_frame
-from mauve_core.figures.probes import by_distance, spread_label
+from mauve_core.figures.probes import by_distance, flows_frame, spread_label
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.probe import ProbeTask
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.perturbations import parse_perturbation, perturb

@@ -17,7 +17,7 @@ from mauve_app.server import middleware, serve
 from mauve_core.base import faults
 from mauve_core.base.errors import InputError
 from mauve_core.jobs import queue
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.app.test_new_run_view import N, jsonl, markdown, start_button, upload
 from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import job

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.store import RunStore, RunSummary
+from mauve_core.runs import RunStore, RunSummary
 from tests.handmade import make_comparison, make_corpora
 
 pytestmark = pytest.mark.integration

@@ -16,10 +16,10 @@ from starlette.testclient import TestClient
 
 from mauve_app.server import access, middleware, run_files
 from mauve_app.server.run_files import export_url
+from mauve_core.base import sharing
 from mauve_core.base.errors import StorageError
-from mauve_core.serving import sharing
-from mauve_core.serving.passwords import hashed
-from mauve_core.store import Run, RunStore
+from mauve_core.base.sharing import hashed
+from mauve_core.runs import Run, RunStore
 from tests.handmade import make_comparison, make_corpora, make_features
 
 HERE = "http://127.0.0.1:8501"

@@ -27,9 +27,9 @@ from mauve_app.url.parameters import (
     to_query,
 )
 from mauve_core.analysis.cluster_table import ORDERS
-from mauve_core.figures.map import COLOURINGS
+from mauve_core.figures.text_map import COLOURINGS
+from mauve_core.runs import Run, RunStore
 from mauve_core.stats.divergences import SMOOTHINGS
-from mauve_core.store import Run, RunStore
 from tests.app.pages import url_of
 
 names = st.text(min_size=1, max_size=30)

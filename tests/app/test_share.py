@@ -11,7 +11,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import share
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 OpenPage = Callable[..., AppTest]
 Offered = dict[str, Callable[[], bytes]]

@@ -17,7 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from mauve_app.server import access, connections, middleware, sign_in
 from mauve_app.server.sign_in import FREE_ATTEMPTS, LONGEST_WAIT_S, Throttle
-from mauve_core.serving import sharing
+from mauve_core.base import sharing
 from tests.app.asgi import hash_of
 
 PASSWORD = "correct horse"

@@ -26,8 +26,8 @@ from streamlit.web.server import server_util
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
 from mauve_app.server import access, middleware, sign_in
+from mauve_core.base import sharing
 from mauve_core.base.files import home
-from mauve_core.serving import sharing
 from tests.serving.test_sharing import write_secrets
 
 SECRET = "k" * 40

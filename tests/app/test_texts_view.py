@@ -14,7 +14,7 @@ from mauve_app.components import text_search
 from mauve_core.analysis.text_search import TextSearch, found_texts, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 pytestmark = pytest.mark.integration
 

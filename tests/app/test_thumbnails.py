@@ -13,10 +13,10 @@ from starlette.testclient import TestClient
 from mauve_app.server import access, middleware, run_files
 from mauve_app.server.run_files import picture_url
 from mauve_core import compare, read_corpus
+from mauve_core.base import sharing
+from mauve_core.base.sharing import hashed
 from mauve_core.images.reading import PROPERTIES
-from mauve_core.serving import sharing
-from mauve_core.serving.passwords import hashed
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.texts import Corpus
 from tests.images.made import draw_images
 

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import tour
 from mauve_app.url.parameters import parse, to_query
+from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN
-from mauve_core.serving import sharing
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 pytestmark = pytest.mark.integration
 

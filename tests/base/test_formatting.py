@@ -240,9 +240,9 @@ HAND_MADE = re.compile(r"\.[0-9{].*[fge%]$|^[+z]")
 LEFT_ALONE = {
     "app/mauve_app/url/parameters.py": "the URL",
     "app/mauve_app/views/decoders_study.py": "settings as they are typed",
-    "mauve_core/figures/map_layers.py": "a path in SVG",
+    "mauve_core/figures/text_map.py": "a path in SVG",
     "mauve_core/figures/sampling.py": "ticks of round numbers",
-    "mauve_core/figures/still.py": "coordinates in SVG",
+    "mauve_core/figures/frontier.py": "coordinates in SVG",
 }
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from tests.browser.full_run import make_full_run
 from tests.conftest import missing
 from tests.hostile_run import make_hostile_run

@@ -12,7 +12,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.measure import MeasureTask

@@ -10,7 +10,7 @@ import numpy as np
 
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from tests.images.made import draw_images
 
 DIMENSION = 4

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.base.config import HUMAN
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.browser import charts
 from tests.browser.test_upload import JOB_TIMEOUT_MS
 from tests.job_folders import job

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from mauve_app.views.judge_rating import KEYS
 from mauve_core.base.formatting import interval
 from mauve_core.judgments import OPTIONS, QUESTIONS, Pair, PairPlan, RatingStore, pair_plan, rank
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from mauve_app.url.parameters import parse
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]

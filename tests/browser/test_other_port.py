@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from mauve_core.serving import sharing
-from mauve_core.serving.passwords import hashed
-from mauve_core.store import RunStore
+from mauve_core.base import sharing
+from mauve_core.base.sharing import hashed
+from mauve_core.runs import RunStore
 from tests.browser.conftest import patient, serving
 from tests.synthetic import make_run
 

@@ -21,11 +21,11 @@ from playwright.sync_api import Browser, FilePayload, Page, expect
 from docs.screenshots import RESTING, VIEWS, open_view
 from mauve_app.url.parameters import PARAMETERS
 from mauve_core.base.formatting import printable
-from mauve_core.figures.notebook import notebook_html
+from mauve_core.figures.by_name import notebook_html
 from mauve_core.jobs.state import JobState
 from mauve_core.reporting.html_report import html_report
-from mauve_core.reporting.written import markdown_table
-from mauve_core.store import Run
+from mauve_core.reporting.paper import markdown_table
+from mauve_core.runs import Run
 from tests.browser import charts
 from tests.browser.conftest import serving, still
 from tests.browser.test_report import opened

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from mauve_core.analysis.precomputed import run_gap_test
 from mauve_core.reporting.html_report import html_report
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.browser import charts
 from tests.browser.conftest import serving, still
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run

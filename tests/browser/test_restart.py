@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.browser import charts
 from tests.browser.conftest import free_port, serving
 from tests.synthetic import make_run

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mauve_core.serving import sharing
-from mauve_core.serving.passwords import hashed
+from mauve_core.base import sharing
+from mauve_core.base.sharing import hashed
 from tests.browser import charts
 from tests.browser.conftest import free_port, patient, serving
 from tests.browser.openid_provider import CLIENT, SECRET, provider

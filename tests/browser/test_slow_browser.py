@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.browser import charts
 from tests.browser.full_run import FOLLOWED
 

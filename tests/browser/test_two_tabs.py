@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.tasks.recompare import RecompareTask
 from tests.browser import charts
 from tests.browser.conftest import serving, still

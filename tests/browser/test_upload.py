@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mauve_app.components.comparison_settings import MAP
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.browser import charts, results
 from tests.synthetic import make_comparison_inputs
 from tests.word_files import by_topic

@@ -18,7 +18,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders.catalogue import PACKAGED
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.files_on_disk import write_study
 
 NAMES = (HUMAN, "close", "collapsed")

@@ -25,10 +25,10 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress
 from mauve_core.cli import serving
 from mauve_core.cli.comparing import task_of
-from mauve_core.cli.text_files import for_source, named
+from mauve_core.cli.input_files import for_source, named
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import empty_clusters_json
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile
 from tests.files_on_disk import write_study
@@ -220,8 +220,8 @@ def test_the_demo_opens_the_browser_at_a_terminal_alone(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     served: list[dict[str, str]] = []
-    monkeypatch.setattr("mauve_core.demo.demo_run.prepare_demo", lambda **_: "demo")
-    monkeypatch.setattr("mauve_core.demo.demo_build.rebuild_run", lambda *_, **__: None)
+    monkeypatch.setattr("mauve_core.demo.texts.prepare_demo", lambda **_: "demo")
+    monkeypatch.setattr("mauve_core.demo.make_texts.rebuild_run", lambda *_, **__: None)
     monkeypatch.setattr("os.chdir", lambda _: None)
     monkeypatch.setattr("os.execve", lambda program, arguments, environment: served.append(environment))
     monkeypatch.setattr(serving, "_is_taken", lambda port: taken)

@@ -19,8 +19,8 @@ from mauve_core.analysis import frames
 from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.gap_test import gap_test
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.texts.metadata import frame_of
 from tests.synthetic import make_comparison_inputs, make_run
 

@@ -11,8 +11,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import ESTIMATOR_NAMES, MEASURE_NAMES, MEASURES_OVER_K, PRESET_NAMES, SUMMARY_NAMES
-from mauve_core.cli.commands import COMMANDS, add_commands
-from mauve_core.cli.parser import Commands, Parser
+from mauve_core.cli.parser import COMMANDS, Commands, Parser, add_commands
 
 
 @pytest.mark.parametrize("module", COMMANDS)

@@ -10,7 +10,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.texts.pairing import shared_prompts
 from tests.files_on_disk import write_study
 

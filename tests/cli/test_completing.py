@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.cli.completing import SHELLS
+from mauve_core.cli.tooling import SHELLS
 
 BASH = shutil.which("bash") or "bash"
 

@@ -93,7 +93,7 @@ def test_the_file_is_written_where_things_are_broken(
 
 
 def test_a_fault_of_a_command_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("mauve_core.store.RunStore.list", lambda *_: fail(SECRET))
+    monkeypatch.setattr("mauve_core.runs.RunStore.list", lambda *_: fail(SECRET))
     assert main(["runs"]) == 1
     assert "mauve-lens debug" in capsys.readouterr().err
     (fault,) = faults.remembered()

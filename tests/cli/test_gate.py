@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.reporting.gate_summary import UNFINISHED
+from mauve_core.cli.gating import UNFINISHED
 from tests.files_on_disk import write_study
 from tests.tiny_models import make_gpt2
 

@@ -14,10 +14,10 @@ from mauve_core.base.formatting import with_plain_spaces, written
 from mauve_core.cli import probing
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.figures import methods, probes
-from mauve_core.figures.notebook import notebook_html
+from mauve_core.figures.by_name import notebook_html
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.tables import interval_of, mean_and_spread, to_table
-from mauve_core.store import Run, RunStore
 from tests.probe_tables import table_of
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import make_gpt2

@@ -10,8 +10,8 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
+from mauve_core.runs import Run
 from mauve_core.stats.bradley_terry import win_probability
-from mauve_core.store import Run
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration

@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base import faults
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.files_on_disk import write_study
 from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import job

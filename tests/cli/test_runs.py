@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.handmade import make_comparison, make_corpora, make_features
 
 pytestmark = pytest.mark.integration

@@ -10,12 +10,11 @@ from jsonschema import Draft202012Validator
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.cli.outputs import schema_of, shape_of
+from mauve_core.cli.options import schema_of, shape_of
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import ATTACHMENT
-from mauve_core.shards.plan import Work, plan_of
-from mauve_core.shards.result import ShardedComparison
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
+from mauve_core.shards.plan import ShardedComparison, Work, plan_of
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.synthetic import make_run

@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 
 from mauve_core.__main__ import build_parser, main
 from mauve_core.base.config import ScoreConfig
-from mauve_core.cli.outputs import FIELD, SHAPES, schema_of, shape_of, without_descriptions
+from mauve_core.cli.options import FIELD, SHAPES, schema_of, shape_of, without_descriptions
 from mauve_core.shards.plan import Work, plan_of
 from tests.cli.test_ratings import rate
 from tests.files_on_disk import write_study
@@ -34,7 +34,7 @@ from tests.word_runs import encoded_run
 pytestmark = pytest.mark.integration
 
 # Beginning of the SHA-256 of each shape, without its descriptions. Whoever changes a shape raises its version in
-# ``mauve_core/cli/outputs.py`` and replaces the line: what scripts rely on has a number.
+# ``mauve_core/cli/options.py`` and replaces the line: what scripts rely on has a number.
 DIGESTS = {
     "mauve-lens/compare/1": "6c983256d91e668f",
     "mauve-lens/shard-merge/1": "00c49870048fd7a1",
@@ -180,7 +180,7 @@ def wrong(command: str, output: Any) -> list[str]:
 
 def test_every_command_with_json_has_a_schema_and_a_call_here() -> None:
     found = set(with_json(build_parser()))
-    assert found == {name for shape in SHAPES for name in shape.commands}, "list it in mauve_core/cli/outputs.py"
+    assert found == {name for shape in SHAPES for name in shape.commands}, "list it in mauve_core/cli/options.py"
     assert found == set(CALLS) | AS_COMPARE
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.__main__ import build_parser
 from mauve_core.base.errors import InputError
-from mauve_core.cli.settings import VARIABLE
+from mauve_core.cli.parser import VARIABLE
 
 COMPARE = ["compare", "--human", "h.jsonl", "--model", "m=m.jsonl"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks import measure
 from tests.synthetic import make_run
 

@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.__main__ import build_parser, main
 from mauve_core.base.errors import InputError
-from mauve_core.cli.text_files import for_source, named
+from mauve_core.cli.input_files import for_source, named
 from mauve_core.texts.text_files import TextFile, look_at
 
 

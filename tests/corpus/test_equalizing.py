@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 from mauve_core.texts.corpus import Whole
 from mauve_core.texts.pairing import equal_draws, equalized

@@ -14,7 +14,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
-from mauve_core.cli.standard_input import file_of, files_of
+from mauve_core.cli.input_files import file_of, files_of
 from mauve_core.texts import read_corpus, read_table
 from mauve_core.texts.reading import absolute, matches
 from mauve_core.texts.text_files import TextFile

@@ -18,15 +18,15 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.extras import MissingPackageError
 from mauve_core.base.json_codec import from_json
-from mauve_core.demo import demo_build, demo_run
+from mauve_core.demo import make_texts, texts
 from mauve_core.demo.finished import FINISHED
-from mauve_core.demo.wikipedia import Paragraph, choose_excerpts
+from mauve_core.demo.texts import Paragraph, choose_excerpts
 from mauve_core.experiments.robustness import PAPER, ProbeTable, detections
 from mauve_core.experiments.robustness.halves import split_rows
 from mauve_core.experiments.sweeps import stored_sweep
 from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, measure
 from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.tasks.study import ADVERSARIAL
 from mauve_core.texts.perturbations import parse_perturbation, perturb
 from tests.supply.test_extras import WITHOUT
@@ -36,12 +36,12 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture(scope="module")
 def corpora():
-    return demo_run.demo_corpora()
+    return texts.demo_corpora()
 
 
 def attached(name):
     """What the committed run brings with it under that name."""
-    with zipfile.ZipFile(demo_run.DATA / FINISHED) as archive:
+    with zipfile.ZipFile(texts.DATA / FINISHED) as archive:
         return json.loads(archive.read(f"attached/{name}.json"))
 
 
@@ -68,15 +68,15 @@ def test_excerpts_split_a_paragraph_after_so_many_tokens():
 def test_without_the_package_of_the_human_texts_nothing_is_stored(monkeypatch, own_home):
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(MissingPackageError, match="gensim"):
-        demo_run.prepare_demo()
+        texts.prepare_demo()
     assert not RunStore().list()
 
 
 def test_all_sides_answer_the_same_prompts(corpora):
     human, candidates = corpora
     *plain, adversarial = candidates
-    assert [*plain, adversarial.split(":")[0]] == list(demo_build.DECODERS)
-    assert len(human) == demo_build.N >= 500
+    assert [*plain, adversarial.split(":")[0]] == list(make_texts.DECODERS)
+    assert len(human) == make_texts.N >= 500
     for corpus in candidates.values():
         assert corpus.ids == human.ids
         assert corpus.prompts == human.prompts
@@ -91,12 +91,12 @@ def runs_of_words(text, length=8):
 
 def test_the_committed_files_hold_no_human_text(corpora, tmp_path):
     human, _ = corpora
-    manifest = demo_run.read_manifest()
-    files = [demo_run.DATA / file for file in manifest["generation"]["decoders"].values()]
+    manifest = texts.read_manifest()
+    files = [texts.DATA / file for file in manifest["generation"]["decoders"].values()]
     for file in files:
         assert all(set(json.loads(line)) == {"id", "text"} for line in file.read_text(encoding="utf-8").splitlines())
-    stored = [(demo_run.DATA / "manifest.json").read_text(encoding="utf-8")]
-    with zipfile.ZipFile(demo_run.DATA / FINISHED) as archive:
+    stored = [(texts.DATA / "manifest.json").read_text(encoding="utf-8")]
+    with zipfile.ZipFile(texts.DATA / FINISHED) as archive:
         archive.extractall(tmp_path)
     for file in tmp_path.rglob("*.json"):
         stored.append(json.dumps(json.loads(file.read_bytes()), ensure_ascii=False))
@@ -111,44 +111,44 @@ def test_the_committed_files_hold_no_human_text(corpora, tmp_path):
 
 def test_features_fit_the_texts(corpora):
     human, candidates = corpora
-    entries = demo_run.read_manifest()["features"]
+    entries = texts.read_manifest()["features"]
     for name, corpus in {HUMAN: human, **candidates}.items():
-        array = np.load(demo_run.DATA / entries[name]["file"])
-        lengths = np.load(demo_run.DATA / entries[name]["lengths"])
+        array = np.load(texts.DATA / entries[name]["file"])
+        lengths = np.load(texts.DATA / entries[name]["lengths"])
         assert array.shape == (len(corpus), 576)
         assert np.isfinite(array).all()
         # Decoded and tokenised again, 128 tokens stay nearly 128: a text may fall apart differently, and what gibberish
         # spells letter by letter may be a word.
-        assert np.median(lengths) == demo_build.TEXT_TOKENS
-        assert lengths.min() >= demo_build.TEXT_TOKENS - (64 if name.startswith(ADVERSARIAL) else 16)
-        assert lengths.max() <= demo_build.ENCODER.max_tokens
+        assert np.median(lengths) == make_texts.TEXT_TOKENS
+        assert lengths.min() >= make_texts.TEXT_TOKENS - (64 if name.startswith(ADVERSARIAL) else 16)
+        assert lengths.max() <= make_texts.ENCODER.max_tokens
 
 
 @pytest.mark.slow
 def test_texts_that_are_not_those_of_the_run_are_refused(tmp_path, own_home):
     data = tmp_path / "demo"
-    shutil.copytree(demo_run.DATA, data, ignore=shutil.ignore_patterns(".build"))
-    file = data / next(iter(demo_run.read_manifest()["generation"]["decoders"].values()))
+    shutil.copytree(texts.DATA, data, ignore=shutil.ignore_patterns(".build"))
+    file = data / next(iter(texts.read_manifest()["generation"]["decoders"].values()))
     lines = file.read_text(encoding="utf-8").splitlines()
     first = json.loads(lines[0])
     file.write_text("\n".join([json.dumps({**first, "text": "other words"}), *lines[1:]]) + "\n", encoding="utf-8")
     with pytest.raises(StorageError, match=r"not made of these: greedy\."):
-        demo_run.prepare_demo(data)
+        texts.prepare_demo(data)
     manifest = json.loads((data / "manifest.json").read_text(encoding="utf-8"))
     manifest["human"]["digest"] = "0" * 64
     (data / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(StorageError, match="differs from that of the demo"):
-        demo_run.prepare_demo(data)
+        texts.prepare_demo(data)
     with pytest.raises(StorageError, match="No demo study"):
-        demo_run.demo_corpora(tmp_path)
+        texts.demo_corpora(tmp_path)
 
 
 @pytest.mark.slow
 def test_the_demo_run_brings_all_results_and_prefers_truncated_sampling(own_home):
-    run = RunStore().load(demo_run.prepare_demo())
-    assert run.id == demo_run.DEMO_RUN
-    assert run.comparison.config == demo_build.CONFIG
-    assert [name for name in demo_build.ANALYSES if run.attachment(name) is None] == []  # --rebuild-analyses
+    run = RunStore().load(texts.prepare_demo())
+    assert run.id == texts.DEMO_RUN
+    assert run.comparison.config == make_texts.CONFIG
+    assert [name for name in make_texts.ANALYSES if run.attachment(name) is None] == []  # --rebuild-analyses
     mauve = {c.name: c.scores["mauve"] for c in run.comparison.candidates}
     # NeurIPS 2021, table 6: nucleus above greedy and ancestral sampling, whatever the size of the model.
     for truncated in ("nucleus:p=0.95", "top-k:k=50"):
@@ -156,7 +156,7 @@ def test_the_demo_run_brings_all_results_and_prefers_truncated_sampling(own_home
             assert mauve[truncated].mean > mauve[other].mean + mauve[truncated].sd + mauve[other].sd
     assert mauve["nucleus:p=0.95"].low > mauve["ancestral"].high
     assert run.comparison.projection is not None
-    assert run.comparison.projection.shape == ((1 + len(demo_build.DECODERS)) * demo_build.N, 2)
+    assert run.comparison.projection.shape == ((1 + len(make_texts.DECODERS)) * make_texts.N, 2)
     assert all(run.features(source.name) is not None for source in run.comparison.sources)
     measured = stored_measurements(run)
     assert measured is not None
@@ -174,7 +174,7 @@ def test_the_demo_run_brings_all_results_and_prefers_truncated_sampling(own_home
 @pytest.mark.slow
 @pytest.mark.trial
 def test_the_demo_is_stored_compared_again_and_swept_without_models_and_map(own_home):
-    others = [decoder for decoder in demo_run.read_manifest()["generation"]["decoders"] if decoder != "greedy"]
+    others = [decoder for decoder in texts.read_manifest()["generation"]["decoders"] if decoder != "greedy"]
     leave_out = [word for other in others for word in ("--leave-out", other)]
     again = ["runs", "again", "demo", "--k", "20", "--seeds", "2", "--no-map", *leave_out, "--name", "again"]
     script = (
@@ -194,16 +194,16 @@ def numbers(scores):
 @pytest.mark.slow
 @pytest.mark.trial
 def test_the_committed_run_is_what_its_texts_and_features_give(tmp_path, own_home, monkeypatch):
-    committed = RunStore().load(demo_run.prepare_demo())
-    kept = {name: committed.attachment(name) for name in demo_build.ANALYSES if name != "sweep-decoder"}
+    committed = RunStore().load(texts.prepare_demo())
+    kept = {name: committed.attachment(name) for name in make_texts.ANALYSES if name != "sweep-decoder"}
     data = tmp_path / "demo"
-    shutil.copytree(demo_run.DATA, data, ignore=shutil.ignore_patterns(".build"))
-    tasks = {name: task for name, task in demo_build.ANALYSES.items() if kept.get(name, True)}
-    monkeypatch.setattr(demo_build, "ANALYSES", tasks)
-    demo_build.rebuild_run(["sweep-decoder"], data)
+    shutil.copytree(texts.DATA, data, ignore=shutil.ignore_patterns(".build"))
+    tasks = {name: task for name, task in make_texts.ANALYSES.items() if kept.get(name, True)}
+    monkeypatch.setattr(make_texts, "ANALYSES", tasks)
+    make_texts.rebuild_run(["sweep-decoder"], data)
     RunStore().delete(committed.id)
-    run = RunStore().load(demo_run.prepare_demo(data))
-    if demo_build.made_of(run.comparison) == demo_build.made_of(committed.comparison):
+    run = RunStore().load(texts.prepare_demo(data))
+    if make_texts.made_of(run.comparison) == make_texts.made_of(committed.comparison):
         pairs = list(zip(run.comparison.candidates, committed.comparison.candidates, strict=True))
         for found, wanted in pairs:
             np.testing.assert_allclose(numbers(found.scores), numbers(wanted.scores), rtol=1e-12, atol=1e-15)
@@ -221,7 +221,7 @@ def test_the_committed_run_is_what_its_texts_and_features_give(tmp_path, own_hom
             assert abs(found.scores["mauve"].mean - wanted.scores["mauve"].mean) <= 3 * wanted.scores["mauve"].sd
     assert stored_sweep(run, "decoder") is not None
     with pytest.raises(InputError, match="no such analysis"):
-        demo_build.rebuild_run(["others"], data)
+        make_texts.rebuild_run(["others"], data)
 
 
 def test_committed_measures_are_of_the_committed_texts(corpora):
@@ -252,8 +252,8 @@ def test_committed_probes_are_of_the_committed_texts_and_of_what_perturbations_d
     lines = [line for line in table.lines if line.kind == "perturbation"]
     assert [line.name for line in lines] == [item.spec for item in PAPER]
     assert all(each.outcome in ("detected", "not detected") for each in detections(table))
-    seed = demo_build.CONFIG.score.seed
-    (split,) = split_rows({HUMAN: human}, HUMAN, np.arange(len(human)), seed, demo_build.SPLITS, 1)
+    seed = make_texts.CONFIG.score.seed
+    (split,) = split_rows({HUMAN: human}, HUMAN, np.arange(len(human)), seed, make_texts.SPLITS, 1)
     texts = dict(zip(human.ids, human.texts, strict=True))
     for line in lines:
         assert line.flow is not None
@@ -266,7 +266,7 @@ def test_committed_probes_are_of_the_committed_texts_and_of_what_perturbations_d
 
 def test_adversarial_texts_have_the_perplexity_of_human_ones():
     stored = from_json(Measurements, attached("measures"))
-    *_, adversarial = demo_run.read_manifest()["generation"]["decoders"]
+    *_, adversarial = texts.read_manifest()["generation"]["decoders"]
     row = stored.row("perplexity", adversarial)
     target = float(adversarial.split("=")[1])
     assert row.human.value == pytest.approx(target, rel=1e-3)  # the target is the human perplexity to four digits
@@ -275,7 +275,7 @@ def test_adversarial_texts_have_the_perplexity_of_human_ones():
 
 def test_gibberish_beats_people_on_precision_as_its_description_says_but_not_on_recall():
     stored = from_json(Measurements, attached("measures"))
-    *_, adversarial = demo_run.read_manifest()["generation"]["decoders"]
+    *_, adversarial = texts.read_manifest()["generation"]["decoders"]
     assert "gibberish can score as high as people, or higher" in MEASURES["precision"].description
     row = stored.row("precision", adversarial)
     assert row.model.value > row.human.value
@@ -290,9 +290,9 @@ def test_a_committed_feature_is_what_the_encoder_makes_of_the_text(corpora):
     from mauve_core.encoders import encode
 
     human, candidates = corpora
-    entries = demo_run.read_manifest()["features"]
+    entries = texts.read_manifest()["features"]
     for name, corpus in ((HUMAN, human), ("greedy", candidates["greedy"])):
-        stored = np.load(demo_run.DATA / entries[name]["file"])[:4]
-        made = encode(list(corpus.texts[:4]), demo_build.ENCODER, device="cpu").array
+        stored = np.load(texts.DATA / entries[name]["file"])[:4]
+        made = encode(list(corpus.texts[:4]), make_texts.ENCODER, device="cpu").array
         # Another batch, perhaps another machine: float32 rounding through 30 layers.
         assert np.abs(made - stored).max() <= 1e-3 * np.abs(stored).max()

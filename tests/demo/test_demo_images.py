@@ -15,19 +15,17 @@ from PIL import Image
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import StorageError
+from mauve_core.demo import images, make_images
+from mauve_core.demo import images as digits_module
 from mauve_core.demo.finished import FINISHED
-from mauve_core.demo.images import build, study
-from mauve_core.demo.images import digits as digits_module
-from mauve_core.demo.images.build import TEMPERATURES, side_name, write_sides
-from mauve_core.demo.images.digits import SIDE, SPLITS, WHITE, Digits, real_digits, write_archive
-from mauve_core.demo.images.flow import SHIFT, Velocity, sample, train
-from mauve_core.demo.images.study import DATA
+from mauve_core.demo.images import DATA, SIDE, SPLITS, WHITE, Digits, real_digits, write_archive
+from mauve_core.demo.make_images import SHIFT, TEMPERATURES, Velocity, sample, side_name, train, write_sides
 from mauve_core.images.reading import read_images
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 
 pytestmark = pytest.mark.integration
 
-MANIFEST = study.read_manifest()
+MANIFEST = images.read_manifest()
 
 
 def few(n=24):
@@ -102,7 +100,7 @@ def test_training_lowers_the_loss():
 
 
 def test_training_digits_are_moved_by_whole_pixels_and_kept_whole():
-    from mauve_core.demo.images.flow import _moved
+    from mauve_core.demo.make_images import _moved
 
     image = torch.full((200, 1, SIDE, SIDE), -1.0)
     image[:, 0, 14, 10] = 1.0
@@ -157,8 +155,8 @@ def test_digits_are_written_as_they_are_whatever_libraries_are_installed(tmp_pat
 
 
 def test_a_model_is_written_as_archives_with_a_manifest(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "STEPS", {"training": 1, "sampling": 1})
-    monkeypatch.setattr(build, "real_digits", lambda _: few(12))
+    monkeypatch.setattr(make_images, "STEPS", {"training": 1, "sampling": 1})
+    monkeypatch.setattr(make_images, "real_digits", lambda _: few(12))
     manifest = json.loads(write_sides(Velocity(8).eval(), tmp_path).read_text())
     again = tmp_path / "again"
     write_archive(again / "a.zip", few(12))
@@ -179,28 +177,28 @@ def small(monkeypatch, tmp_path, own_home):
         write_archive(path, Digits(pixels, labels))
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         sides[side_name(temperature)] = {"file": path.name, "sha256": digest}
-    (data / study.MANIFEST).write_text(json.dumps({"sides": sides}))
-    monkeypatch.setattr(study, "real_digits", lambda _: few(40))
-    monkeypatch.setattr(build, "MODEL", "pixels")
+    (data / images.MANIFEST).write_text(json.dumps({"sides": sides}))
+    monkeypatch.setattr(images, "real_digits", lambda _: few(40))
+    monkeypatch.setattr(make_images, "MODEL", "pixels")
     return data
 
 
 @pytest.mark.trial
 def test_the_run_is_made_anew_and_stored_without_features(small):
-    build.rebuild_run(small)
-    made = RunStore().load(study.DEMO_RUN)
+    make_images.rebuild_run(small)
+    made = RunStore().load(images.DEMO_RUN)
     names = [candidate.name for candidate in made.comparison.candidates]
-    assert names == [side_name(0.5), side_name(1.0), study.OTHER_REAL]
+    assert names == [side_name(0.5), side_name(1.0), images.OTHER_REAL]
     assert made.features(HUMAN) is not None
     assert made.comparison.candidates[0].source.origin == "0.5.zip"
     with zipfile.ZipFile(small / FINISHED) as archive:
         assert str(small).encode() not in b"".join(archive.read(name) for name in archive.namelist())
-    assert study.prepare_images(small) == made.id
+    assert images.prepare_images(small) == made.id
     assert RunStore().load(made.id).features(HUMAN) is not None, "the run with features is kept"
 
     RunStore().delete(made.id)
-    run = RunStore().load(study.prepare_images(small))
-    assert (run.digest, run.created, run.notes) == (made.digest, made.created, study.NOTES)
+    run = RunStore().load(images.prepare_images(small))
+    assert (run.digest, run.created, run.notes) == (made.digest, made.created, images.NOTES)
     assert run.features(HUMAN) is None
     assert run.corpora[HUMAN].kind == "image"
     assert run.attachment("measures") is not None
@@ -208,18 +206,18 @@ def test_the_run_is_made_anew_and_stored_without_features(small):
     RunStore().delete(run.id)
     (small / "0.5.zip").write_bytes(b"changed")
     with pytest.raises(StorageError, match=r"0\.5\.zip is missing or not the one"):
-        study.prepare_images(small)
+        images.prepare_images(small)
 
 
 @pytest.mark.slow
 @pytest.mark.trial
 def test_the_committed_run_is_of_the_committed_and_the_real_digits(own_home):
-    run = RunStore().load(study.prepare_images())
-    assert run.notes == study.NOTES
+    run = RunStore().load(images.prepare_images())
+    assert run.notes == images.NOTES
     assert len(run.corpora[HUMAN]) == SPLITS["real"]
     assert run.comparison.projection is not None
     mauve = {candidate.name: candidate.scores["mauve"].mean for candidate in run.comparison.candidates}
-    assert max(mauve, key=mauve.__getitem__) == study.OTHER_REAL
+    assert max(mauve, key=mauve.__getitem__) == images.OTHER_REAL
     assert run.attachment("measures") is not None
 
 
@@ -229,10 +227,10 @@ def test_the_committed_run_is_of_the_committed_and_the_real_digits(own_home):
 @pytest.mark.timeout(3600)
 def test_the_committed_run_is_what_its_digits_give(tmp_path, own_home):
     """Encodes 7,000 images, in minutes."""
-    committed = RunStore().load(study.prepare_images())
+    committed = RunStore().load(images.prepare_images())
     data = tmp_path / "data"
     shutil.copytree(DATA, data)
-    build.rebuild_run(data)
+    make_images.rebuild_run(data)
     run = RunStore().load(committed.id)
     assert run.digest != committed.digest, "made anew"
     for found, wanted in zip(run.comparison.candidates, committed.comparison.candidates, strict=True):

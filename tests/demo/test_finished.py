@@ -12,9 +12,9 @@ from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import StorageError
 from mauve_core.demo.finished import FINISHED, pack, store
+from mauve_core.runs import RunStore
+from mauve_core.runs.placing import PARTIAL
 from mauve_core.scoring.compare import compare
-from mauve_core.store import RunStore
-from mauve_core.store.trash import PARTIAL
 from mauve_core.texts import corpus_from_texts
 from tests.synthetic import make_comparison_inputs
 

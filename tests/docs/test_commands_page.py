@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mauve_core.cli.commands import COMMANDS
+from mauve_core.cli.parser import COMMANDS
 from tests.supply.closure import ROOT
 
 

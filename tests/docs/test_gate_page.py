@@ -12,10 +12,8 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from mauve_core.__main__ import build_parser
-from mauve_core.cli.gate_settings import apply_settings
-from mauve_core.cli.gating import EXIT_CODES
+from mauve_core.cli.gating import EXIT_CODES, LABELS, apply_settings
 from mauve_core.cli.parser import Commands, Parser
-from mauve_core.reporting.gate_summary import LABELS
 from mauve_core.scoring.gate_rule import RULE, SMALLEST_EFFECTS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")

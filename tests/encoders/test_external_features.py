@@ -11,8 +11,8 @@ import pytest
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.external_features import checked_digest, features_of, open_features, write_features
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.synthetic import make_comparison_inputs
 

@@ -23,8 +23,8 @@ from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.experiments.methods.evaluation import _Work
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.encoders.word_tables import word_features
 

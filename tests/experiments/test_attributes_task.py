@@ -15,10 +15,10 @@ from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind, ScoreCon
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out, usual_ks
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.scoring.streams import stream
-from mauve_core.store import Run, RunStore
 from tests.synthetic import TOPICS, make_comparison_inputs, make_run
 
 pytestmark = pytest.mark.integration

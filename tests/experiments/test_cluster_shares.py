@@ -13,7 +13,7 @@ from mauve_core.analysis.cluster_table import ADDS, MISSES
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.experiments.cluster_shares import cluster_of, phrase_shares, sentence, share_table
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll
-from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.plan import ShardedComparison
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.synthetic import make_run
 

@@ -23,10 +23,10 @@ from mauve_core.experiments.diversity.human_clusters import missed_clusters
 from mauve_core.experiments.diversity.measures import distance_by_group
 from mauve_core.experiments.diversity.wording import NO_GAP, sentence
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING
+from mauve_core.runs import Run
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.diversity import Gap, Kind, ModeCount, count_modes, unit_answers
-from mauve_core.store import Run
-from mauve_core.store.features import stored_features
 from tests.planted_modes import ANSWERS, MODES, PROMPTS, store_modes
 from tests.synthetic import make_run
 

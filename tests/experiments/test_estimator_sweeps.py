@@ -22,8 +22,8 @@ from mauve_core.experiments.sweeps import (
 )
 from mauve_core.experiments.sweeps import estimators as module
 from mauve_core.experiments.sweeps.estimators import DEFAULTS, PARAMETER
-from mauve_core.store import Run
-from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.runs import Run
+from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.tasks.sweep import SweepTask
 from tests.experiments.methods import plain_estimators as plain
 from tests.synthetic import make_run

@@ -12,8 +12,8 @@ from mauve_core.experiments import findings as module
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.findings import Finding, findings
 from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import Run
 from tests.encoder_tables import example
 from tests.handmade import estimate, make_comparison, with_tests
 from tests.probe_tables import FAR, line_of

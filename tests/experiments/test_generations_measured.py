@@ -16,8 +16,8 @@ from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.figures.judgments import sd_sentence, worst_title
+from mauve_core.runs import Run
 from mauve_core.stats.resampling import jackknife_sd
-from mauve_core.store import Run
 from mauve_core.texts import Corpus
 from tests.repeated import make_repeated_inputs, store_repeated
 

@@ -12,7 +12,7 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.encoders.features import DamagedEntryWarning
 from mauve_core.experiments.text_measures import MEASURES, Measurements
 from mauve_core.experiments.text_measures.stored import decoder_of, measure_run, stored_measurements
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2

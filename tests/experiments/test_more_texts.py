@@ -22,10 +22,20 @@ from mauve_core.experiments.clusters_over_shards import (
 )
 from mauve_core.experiments.more_texts import find_work, may_have_more
 from mauve_core.experiments.over_shards import stored_over_shards
+from mauve_core.runs import Run
 from mauve_core.shards.cluster_texts import RANDOM, texts_of_cluster
-from mauve_core.shards.plan import MOST_BYTES, NOTES, Note, Plan, Work, notes_of, notes_path, plan_of, take_note
-from mauve_core.shards.result import ShardedComparison
-from mauve_core.store import Run
+from mauve_core.shards.plan import (
+    MOST_BYTES,
+    NOTES,
+    Note,
+    Plan,
+    ShardedComparison,
+    Work,
+    notes_of,
+    notes_path,
+    plan_of,
+    take_note,
+)
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.word_files import by_topic

@@ -21,9 +21,9 @@ from mauve_core.experiments.attributes_over_k import (
     texts_of_run,
     usual_ks,
 )
+from mauve_core.runs import Run
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.attributes import draw_halves
-from mauve_core.store import Run
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.normalizing import normalize
 from tests.synthetic import make_run, make_side

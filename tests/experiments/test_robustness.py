@@ -18,10 +18,10 @@ from mauve_core.encoders.features import Features, FeatureStore
 from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable, probe_run
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.stats.f_divergences import FIVE
-from mauve_core.store import Run, RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.perturbations import CONTROL, parse_perturbation

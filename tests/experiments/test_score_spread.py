@@ -17,9 +17,9 @@ from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.experiments.text_measures.spread import group_of
 from mauve_core.judgments import RatingStore, correlations, pair_plan, rank
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import TITLES
 from mauve_core.stats.divergences import score_counts
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.repeated import store_repeated
 from tests.synthetic import make_run

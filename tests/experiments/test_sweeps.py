@@ -19,9 +19,9 @@ from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.sweeps import SweepPoint, sweep_run
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request, halved
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.store import Run, RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import SENTENCES, make_gpt2

@@ -8,7 +8,7 @@ import pytest
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.text_space import SharedEncoder, TextSpace, cosine_distance
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
 

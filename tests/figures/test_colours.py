@@ -17,19 +17,18 @@ from mauve_core.experiments.methods import Method, MethodResult, MethodScore, Me
 from mauve_core.experiments.robustness import ProbeTable
 from mauve_core.experiments.sweeps import Sweep, SweepPoint
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
-from mauve_core.figures import flows, measures
+from mauve_core.figures import measures, probes
 from mauve_core.figures.clusters import ranked_figure
+from mauve_core.figures.findings import effects_figure
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
 from mauve_core.figures.gap import ledger_figure, what_if_figure
 from mauve_core.figures.judgments import ranking_figure
 from mauve_core.figures.leaderboard import interval_figure
-from mauve_core.figures.map import Colouring, map_figure
-from mauve_core.figures.map_data import Points
 from mauve_core.figures.methods import bump_figure
 from mauve_core.figures.probes import distance_figure, dose_figure, dose_series, perturbed_colour
 from mauve_core.figures.sweeps import sweep_figure
+from mauve_core.figures.text_map import Colouring, Points, map_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, base_layout, candidate_colour
-from mauve_core.figures.why import effects_figure
 from mauve_core.judgments import Player, Ranking
 from mauve_core.scoring.result import Comparison, Estimate
 from tests.colours import blue, colours, owner, traces_of, wrong
@@ -101,7 +100,7 @@ def doses() -> go.Figure:
 
 
 def sensitivity(source: str) -> go.Figure:
-    return flows.sensitivity_figure(flows.sensitivity_frame(FLOW), CLUSTERS, perturbed_colour(probes(source), RUN))
+    return probes.sensitivity_figure(probes.sensitivity_frame(FLOW), CLUSTERS, perturbed_colour(probes(source), RUN))
 
 
 def sweep() -> go.Figure:
@@ -169,8 +168,8 @@ OF_ONE: dict[str, tuple[Callable[[], go.Figure], int]] = {
 OF_NEITHER: dict[str, Callable[[], go.Figure]] = {
     "doses": doses,
     "sensitivity of perturbed human texts": lambda: sensitivity(HUMAN),
-    "flows": lambda: flows.sankey_figure(flows.moves(FLOW), CLUSTERS, (0, 1)),
-    "exchange": lambda: flows.matrix_figure(FLOW, range(4), CLUSTERS, (0, 1)),
+    "flows": lambda: probes.sankey_figure(probes.moves(FLOW), CLUSTERS, (0, 1)),
+    "exchange": lambda: probes.matrix_figure(FLOW, range(4), CLUSTERS, (0, 1)),
     "map by cluster": lambda: mapped("cluster", 0),
 }
 

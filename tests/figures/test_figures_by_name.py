@@ -16,12 +16,10 @@ from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.figures.by_name import FIGURES
+from mauve_core.figures.by_name import FIGURES, notebook_html
 from mauve_core.figures.by_name import figure as figure_of
-from mauve_core.figures.frontier import curve_points, error_curves
-from mauve_core.figures.map_points import map_points, points_frame
-from mauve_core.figures.notebook import notebook_html
-from mauve_core.figures.still import frontier_svg
+from mauve_core.figures.frontier import curve_points, error_curves, frontier_svg
+from mauve_core.figures.text_map import map_points, points_frame
 from mauve_core.figures.theme import candidate_style
 from mauve_core.scoring.result import Comparison, Difference
 from mauve_core.scoring.tables import standings

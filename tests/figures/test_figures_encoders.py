@@ -8,7 +8,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.experiments.encoders import EncoderTable
-from mauve_core.figures import encoders as figures
+from mauve_core.figures import agreement as figures
 from mauve_core.figures.agreement import correlation_grid
 from tests.encoder_tables import example, pairs, result_of
 
@@ -16,7 +16,7 @@ NASTY = "grün & <b>"
 
 
 def test_the_sentence_gives_the_range_and_the_contradictions():
-    words, contradictions = figures.in_words(example(), "mauve")
+    words, contradictions = figures.encoders_in_words(example(), "mauve")
     assert words == (
         "Spearman's correlation of two encoders' rankings by MAUVE is −0.20 (own and other). Of 6 pairs of candidates, "
         "1 is told apart by two encoders in opposite orders."
@@ -25,20 +25,20 @@ def test_the_sentence_gives_the_range_and_the_contradictions():
 
 
 def test_the_sentence_turns_with_the_score():
-    assert figures.in_words(example(), "mid")[1] == ("other contradicts own on 1 pair: it puts a before d.",)
+    assert figures.encoders_in_words(example(), "mid")[1] == ("other contradicts own on 1 pair: it puts a before d.",)
 
 
 def test_agreement_is_not_called_contradiction():
     first = example().results[0]
     same = result_of("same", {name: first.scores[name]["mauve"].mean / 2 for name in "abcd"}, pairs("ab", "ad"))
-    words, contradictions = figures.in_words(EncoderTable((first, same)), "mauve")
+    words, contradictions = figures.encoders_in_words(EncoderTable((first, same)), "mauve")
     assert "is 1.00 (own and same). No two encoders contradict each other" in words
     assert contradictions == ()
 
 
 def test_two_candidates_give_no_sentence_about_rankings():
     table = EncoderTable((result_of("x", {"a": 0.1, "b": 0.2}), result_of("y", {"a": 0.2, "b": 0.1})))
-    assert figures.in_words(table, "mauve") == (
+    assert figures.encoders_in_words(table, "mauve") == (
         "Fewer than 3 candidates, or all tied: there are no rankings to compare.",
         (),
     )
@@ -50,7 +50,7 @@ def test_many_contradictions_are_named_in_part():
     down = {name: 0.4 - 0.05 * index for index, name in enumerate(names)}
     every = {frozenset((one, other)) for one in names for other in names if one != other}
     rows = [result_of(f"u{i}", up, every) for i in range(2)] + [result_of(f"d{i}", down, every) for i in range(3)]
-    words, contradictions = figures.in_words(EncoderTable(tuple(rows)), "mauve")
+    words, contradictions = figures.encoders_in_words(EncoderTable(tuple(rows)), "mauve")
     assert "between −1.00 (u0 and d0) and 1.00" in words
     assert "Of 15 pairs of candidates, 15 are told apart" in words
     assert contradictions[0] == ("d0 contradicts u0 on 15 pairs: it puts a before b and a before c, among others.")
@@ -60,7 +60,7 @@ def test_many_contradictions_are_named_in_part():
 
 def test_the_frame_has_every_number():
     table = example()
-    frame = figures.scores_frame(table)
+    frame = figures.encoder_scores_frame(table)
     assert len(frame) == len(SCORES) * (3 * 4 + 1)
     row = frame[(frame["title"] == "other") & (frame["candidate"] == "d") & (frame["score"] == "mauve")].iloc[0]
     assert (row["mean"], row["low"], row["high"]) == (0.4, 0.4 - 0.01, 0.4 + 0.01)
@@ -72,7 +72,7 @@ def test_the_frame_has_every_number():
 
 
 def test_the_frame_of_agreement_counts_pairs():
-    frame = figures.agreement_frame(example())
+    frame = figures.encoder_agreement_frame(example())
     assert len(frame) == len(SCORES) * 3
     row = frame[(frame["score"] == "mauve") & (frame["second"] == "other")].iloc[0]
     assert (row["first"], row["candidates"], row["pairs"]) == ("own", 4, 6)

@@ -10,9 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mauve_core.clusters.projection import region_probabilities
-from mauve_core.figures.map import COLOURINGS, map_figure
-from mauve_core.figures.map_data import Points, colour_of, stratified_sample
-from mauve_core.figures.map_layers import REGIONS
+from mauve_core.figures.text_map import COLOURINGS, REGIONS, Points, colour_of, map_figure, stratified_sample
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 SIZES = (40, 30, 20)

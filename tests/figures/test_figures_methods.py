@@ -20,8 +20,7 @@ from mauve_core.experiments.methods import (
     method_standings,
 )
 from mauve_core.figures.agreement import agreement_figure, agreement_frame, disagreements_frame
-from mauve_core.figures.method_tests import LEVEL, about_tests, p_values_of
-from mauve_core.figures.methods import bump_figure, scores_frame
+from mauve_core.figures.methods import LEVEL, about_tests, bump_figure, p_values_of, scores_frame
 from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_figure, texts_frame
 from mauve_core.figures.theme import NEUTRAL_COLOUR, SIGNED_SCALE, Style
 from mauve_core.scoring.tables import overlap, rank_label, shared_ranks

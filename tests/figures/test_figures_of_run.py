@@ -12,7 +12,7 @@ from mauve_core.experiments.documents import DOCUMENTS
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures.measures import panels_figure
 from mauve_core.figures.of_run import RUN_FIGURES
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from tests.mutations import add_everything
 from tests.synthetic import make_run
 

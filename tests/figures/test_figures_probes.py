@@ -14,27 +14,25 @@ from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable
-from mauve_core.figures.flows import (
-    Move,
-    exchanging,
-    flows_frame,
-    matrix_figure,
-    moved_along,
-    moves,
-    sankey_figure,
-    sensitivity_figure,
-    sensitivity_frame,
-    texts_frame,
-)
 from mauve_core.figures.probes import (
+    Move,
     by_distance,
     distance_figure,
     dose_figure,
     dose_series,
     doses_frame,
+    exchanging,
+    flows_frame,
+    matrix_figure,
+    moved_along,
     moved_share,
+    moves,
     probes_frame,
+    sankey_figure,
+    sensitivity_figure,
+    sensitivity_frame,
     spread_label,
+    texts_frame,
     titled,
 )
 from mauve_core.scoring.result import SeedSpread

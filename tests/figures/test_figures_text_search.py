@@ -6,7 +6,7 @@ import pytest
 
 from mauve_core.analysis.text_search import SourceShare
 from mauve_core.base.config import HUMAN
-from mauve_core.figures.text_search import shares_figure
+from mauve_core.figures.findings import shares_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
 
 SHARES = [SourceShare(HUMAN, 2, 10, 0.05, 0.5), SourceShare("<b>", 0, 10, 0.0, 0.28)]

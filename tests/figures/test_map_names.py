@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.figures import map_names
-from mauve_core.figures.map_names import placed_names
+from mauve_core.figures import text_map
+from mauve_core.figures.text_map import placed_names
 
 PIXELS = np.array([100.0, 100.0])
 
@@ -24,7 +24,7 @@ def test_a_name_stands_at_the_median_of_its_texts(k: int) -> None:
     rng = np.random.default_rng(k)
     xy, cluster = rng.normal(size=(300, 2)).astype(np.float32), rng.integers(-1, k, 300).astype(np.int32)
     cluster[cluster == 3] = -1
-    middles, sizes = map_names._middles(xy, cluster, k + 2)
+    middles, sizes = text_map._middles(xy, cluster, k + 2)
     for number in range(k + 2):
         own = xy[cluster == number]
         assert sizes[number] == len(own)

@@ -10,8 +10,7 @@ from types import ModuleType
 import plotly.io as pio
 import pytest
 
-from mauve_core.figures.by_name import figure
-from mauve_core.figures.notebook_renderer import OWN_TYPE, WITH_HTML, show_in_exports
+from mauve_core.figures.by_name import OWN_TYPE, WITH_HTML, figure, show_in_exports
 from tests.handmade import make_comparison
 
 pytestmark = pytest.mark.integration

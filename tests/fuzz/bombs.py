@@ -26,13 +26,13 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from mauve_core.base.files import read_toml
-from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.input_files import file_of
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.servers import Server
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.jobs import state
 from mauve_core.judgments.tables import ratings_from_csv
-from mauve_core.store.archive import MANIFEST
+from mauve_core.runs.archive import MANIFEST
 from mauve_core.texts import read_corpus
 from mauve_core.texts.streams import ZSTANDARD, lines_of
 from tests.fuzz import reading, samples

@@ -16,7 +16,7 @@ from typing import Any
 from safetensors.torch import load_file, save_file
 
 from mauve_core.__main__ import build_parser
-from mauve_core.store.archive import MANIFEST
+from mauve_core.runs.archive import MANIFEST
 from tests.fuzz.mutate import Change, in_bytes, in_json
 
 # Changes the sample at a path, and says what it changed.

@@ -16,10 +16,10 @@ import pandas as pd
 
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.sharing import parse_hash
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.judgments.tables import ratings_to_csv
-from mauve_core.serving.passwords import parse_hash
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.app.asgi import hash_of
 from tests.encoders.tiny_gguf import write_gguf
 from tests.files_on_disk import make_task

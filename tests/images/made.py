@@ -10,7 +10,7 @@ from PIL import Image
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN
 from mauve_core.images.decoding import Picture, decoded
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 
 
 def decode(data: bytes, name: str) -> Picture:

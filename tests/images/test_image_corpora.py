@@ -16,8 +16,8 @@ from mauve_core import compare, read_corpus
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.images.decoding import thumbnail
 from mauve_core.images.reading import PROPERTIES
+from mauve_core.runs import RunStore
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import RunStore
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_at
 from mauve_core.texts.media import MOST_BYTES, SIDES, Media, Thumbnails

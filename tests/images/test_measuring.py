@@ -15,7 +15,7 @@ from mauve_core.experiments.sweeps import sweep_run
 from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.over_lengths import lengths_run
 from mauve_core.experiments.text_measures.stored import measure_run
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from tests.images.made import draw_images
 
 pytestmark = pytest.mark.integration

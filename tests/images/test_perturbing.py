@@ -20,7 +20,7 @@ from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness import ProbeTable, about_test, detections, probe_run, summary
 from mauve_core.images.kind import ImageEncoder
 from mauve_core.images.perturbing import Alteration, perturb, perturbed_picture
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import parse_perturbation
 from mauve_core.texts.perturbations import dosed

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.jobs import locks, queue
+from mauve_core.jobs import queue, state
 from mauve_core.jobs.state import TASK, JobState, read_state
 from mauve_core.tasks import registry
 from mauve_core.tasks.comparison import ComparisonTask
@@ -214,7 +214,7 @@ def test_a_lock_that_nobody_lets_go_is_an_error_that_says_so(
 ) -> None:
     monkeypatch.setattr("mauve_core.base.files.LOCK_PATIENCE_S", 0.0)
     with (
-        locks.changing(queue.jobs_folder()),
+        state.changing(queue.jobs_folder()),
         pytest.raises(StorageError, match=r"Another process has been changing the jobs"),
     ):
         queue.start(task)

@@ -17,9 +17,9 @@ import pytest
 
 from mauve_core.base.files import HOME_VARIABLE, private_opener
 from mauve_core.jobs import queue, worker
-from mauve_core.jobs.leftovers import remove_leftovers
+from mauve_core.jobs.queue import remove_leftovers
 from mauve_core.jobs.state import LOG, JobState
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.disturbed import Fault, in_child, killed_at, no_file_above, nothing, refused_from, spread
 from tests.long_jobs import contents, make_task, require_no_leftovers, require_nothing_partial, require_whole
 

@@ -14,7 +14,7 @@ import pytest
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home, write_atomically
 from mauve_core.jobs import queue
-from mauve_core.jobs.leftovers import DAY_S, remove_leftovers, uploads_folder, use_upload
+from mauve_core.jobs.queue import DAY_S, remove_leftovers, uploads_folder, use_upload
 from mauve_core.jobs.state import ALIVE, TASK, write_json
 from mauve_core.texts import limits
 from tests.job_folders import job

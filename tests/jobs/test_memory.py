@@ -13,7 +13,7 @@ import torch
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.jobs import memory, queue
 from mauve_core.jobs.state import JobState
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.texts import limits
 from tests.files_on_disk import make_task
 

@@ -19,7 +19,7 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.files import HOME_VARIABLE, write_atomically
 from mauve_core.jobs import memory, queue, worker
 from mauve_core.jobs.state import JobState
-from mauve_core.store import RunStore, runs
+from mauve_core.runs import RunStore, store
 from mauve_core.tasks.base import RunTask
 from mauve_core.tasks.draw_map import MapTask
 from mauve_core.tasks.neighbours import NeighboursTask
@@ -160,7 +160,7 @@ def test_deleted_as_something_is_added(
             threads[0].join(PATIENCE_S)
         write_atomically(path, *how)
 
-    monkeypatch.setattr(runs, "write_atomically", write)
+    monkeypatch.setattr(store, "write_atomically", write)
     job = queue.start(TASKS[0])
     threads[0].join()
     require_nothing_left(job, deleted)

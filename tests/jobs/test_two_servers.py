@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.jobs import estimates, locks, queue, worker
+from mauve_core.jobs import estimates, queue, state, worker
 from mauve_core.jobs.state import LOG, read_state
-from mauve_core.store import RunStore
-from mauve_core.store.index import INDEX
-from mauve_core.store.trash import BIN, PARTIAL
+from mauve_core.runs import RunStore
+from mauve_core.runs.index import INDEX
+from mauve_core.runs.placing import BIN, PARTIAL
 from tests.files_on_disk import make_task
 from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import turn_taken
@@ -30,7 +30,7 @@ SERVER = """
 import dataclasses, json, sys, time
 from mauve_core.base.errors import InputError
 from mauve_core.jobs import locks, queue
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.tasks.registry import read_task
 
 me, jobs, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -185,4 +185,4 @@ def _require_no_leftovers(home: Path) -> None:
     assert list(runs.glob(f"{PARTIAL}*")) == []
     assert len(list((runs / BIN).iterdir())) == len(RunStore(runs).deleted())
     assert [path for path in home.rglob(".*") if path.name not in (BIN, queue.REMOVED)] == []
-    assert {path.name for path in jobs.iterdir() if path.is_file()} <= {locks.CHANGES, worker.TURN, estimates.TIMES}
+    assert {path.name for path in jobs.iterdir() if path.is_file()} <= {state.CHANGES, worker.TURN, estimates.TIMES}

@@ -17,7 +17,7 @@ from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
 from mauve_core.reporting.attached_sections import attached_section
 from mauve_core.reporting.blocks import Remarks, Table
 from mauve_core.reporting.html_report import html_report
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from tests.hostile_run import NAMES, make_hostile_run
 from tests.reporting.report_page import Page
@@ -154,7 +154,7 @@ def test_names_and_columns_do_nothing_in_these_sections(own_home: Path) -> None:
 def test_gaps_have_ranks_from_tests_and_the_tests_are_folded_below(run: Run) -> None:
     from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, ranked_tests
     from mauve_core.experiments.text_measures.stored import measure_run
-    from mauve_core.reporting.measure_rankings import measure_rankings
+    from mauve_core.reporting.attached_sections import measure_rankings
 
     measured = measure_run(run, ["length", "precision"])
     order = [candidate.name for candidate in run.comparison.candidates]

@@ -12,17 +12,17 @@ from markdown_it.token import Token
 
 from mauve_core.analysis.gate import Finding, GateResult
 from mauve_core.base.errors import InputError
-from mauve_core.reporting.gate_summary import (
+from mauve_core.cli.gating import (
     MOST_NOTES,
     UNFINISHED,
-    code,
+    code_span,
     error_junit,
     error_markdown,
-    sentence,
     to_json,
     to_junit,
     to_markdown,
     to_terminal,
+    verdict_sentence,
 )
 from mauve_core.scoring.gate_rule import RULE, GateTest
 from tests.payloads import PAYLOADS
@@ -67,7 +67,7 @@ def tokens(markdown: str) -> Iterator[Token]:
 )  # fmt: skip
 def test_the_verdict_comes_first(test, told):
     result = result_of(test)
-    assert sentence(result) == told
+    assert verdict_sentence(result) == told
     assert to_markdown(result).startswith(f"**{told}**\n")
     assert to_terminal(result).splitlines()[0] == told
     assert to_json(result)["sentence"] == told
@@ -75,10 +75,10 @@ def test_the_verdict_comes_first(test, told):
 
 def test_one_measure_that_fails_decides_and_is_named():
     mauve = dataclasses.replace(PASS, measure="mauve")
-    assert sentence(result_of(mauve, FAIL)).endswith("margin of 0.02 (Frontier integral).")
+    assert verdict_sentence(result_of(mauve, FAIL)).endswith("margin of 0.02 (Frontier integral).")
     assert result_of(mauve, UNDECIDED).verdict == "undecided"
     assert result_of(mauve, PASS).verdict == "pass"
-    assert "0.05 (MAUVE), 0.05 (Frontier integral)" in sentence(result_of(mauve, PASS))
+    assert "0.05 (MAUVE), 0.05 (Frontier integral)" in verdict_sentence(result_of(mauve, PASS))
 
 
 def test_the_table_has_the_numbers():
@@ -112,7 +112,7 @@ def test_junit_is_read_by_a_parser(hostile):
     (case,) = suite
     (failure,) = case
     assert (root.tag, suite.tag, case.tag, failure.tag) == ("testsuites", "testsuite", "testcase", "failure")
-    assert failure.get("message") == sentence(result)
+    assert failure.get("message") == verdict_sentence(result)
     assert failure.text is not None
     assert failure.text.startswith("FAIL: ")
     assert len(list(root.iter())) == 4  # no element came out of the text
@@ -147,5 +147,5 @@ def test_no_verdict_is_an_error_and_no_failure(error, kind, message):
 
 @pytest.mark.parametrize("text", ["", "`", "``", "a`b``c```d", " ` ", "```"])
 def test_a_code_span_holds_any_backticks(text):
-    (span,) = (token for token in tokens(f"- {code(text)} end") if token.type == "code_inline")
+    (span,) = (token for token in tokens(f"- {code_span(text)} end") if token.type == "code_inline")
     assert span.content.strip() == text.strip()

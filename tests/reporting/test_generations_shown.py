@@ -12,13 +12,12 @@ from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.leaderboard import hover_label, leaderboard_frame, shown_table, titled
 from mauve_core.reporting.html_report import html_report
-from mauve_core.reporting.methods_text import methods_paragraph
-from mauve_core.reporting.written import latex_table, markdown_table
+from mauve_core.reporting.paper import latex_table, markdown_table, methods_paragraph
+from mauve_core.runs import RunStore
 from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import mean_and_spread, pooled_sentence, spread_sentence, to_table
-from mauve_core.store import RunStore
 from tests.repeated import make_repeated_comparison, store_repeated
 
 

@@ -24,9 +24,9 @@ from mauve_core.figures.frontier import DRAWN_WEIGHTS
 from mauve_core.reporting import score_sections
 from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
 from mauve_core.reporting.html_report import html_report
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import empty_cluster_rows, rank_sentence, standings
 from mauve_core.stats.divergences import error_shares, probabilities
-from mauve_core.store import Run, RunStore
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
 from tests.planted_formats import make_planted_run
 from tests.reporting.report_page import Page

@@ -20,8 +20,8 @@ from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings
 from mauve_core.decoding.in_training import SamplingCallback
-from mauve_core.reporting.trackers import in_training
-from mauve_core.reporting.trackers.in_training import ScoresCallback
+from mauve_core.reporting import in_training
+from mauve_core.reporting.in_training import ScoresCallback
 from tests.tiny_models import SENTENCES, make_gpt2
 
 pytestmark = pytest.mark.integration

@@ -13,7 +13,7 @@ from mauve_core.experiments.cluster_shares import cluster_rows, sentence, share_
 from mauve_core.experiments.clusters_over_shards import ATTACHMENT, ClustersOverAll
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.reporting.html_report import html_report
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from tests.hostile_run import NAMES, make_hostile_run
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.reporting.report_page import Page

@@ -8,9 +8,8 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.formatting import file_size, with_plain_spaces
-from mauve_core.reporting.methods_text import methods_text
-from mauve_core.reporting.written import latex_table, markdown_table
-from mauve_core.store import Run
+from mauve_core.reporting.paper import latex_table, markdown_table, methods_text
+from mauve_core.runs import Run
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration

@@ -16,12 +16,10 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.reporting.trackers import wandb_writer
-from mauve_core.reporting.trackers.logged import Logged
-from mauve_core.reporting.trackers.mlflow_writer import TAG, without_password
-from mauve_core.reporting.trackers.record import candidate_keys, tracked
+from mauve_core.reporting import tracked_runs
+from mauve_core.reporting.tracked_runs import TAG, Logged, candidate_keys, tracked, without_password
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.texts import Corpus, corpus_from_texts
 from tests.payloads import PAYLOADS
 from tests.synthetic import make_comparison_inputs
@@ -192,7 +190,7 @@ def test_a_table_of_a_long_name_is_logged_under_a_shorter_one(run: Run, here: Pa
     known = tracked(run)
     names = [f"clusters_{'n' * 99}{last}" for last in "ab"]
     long = dataclasses.replace(known, tables=dict.fromkeys(names, known.tables["scores"]))
-    wandb_writer.log(long, None)
+    tracked_runs.log_to_wandb(long, None)
     (folder,) = offline_runs(here)
     artifacts = [each.name for each in of_kind(folder, "artifact")]
     assert len(set(artifacts)) == len(names)

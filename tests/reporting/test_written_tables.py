@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.reporting.methods_text import methods_paragraph
-from mauve_core.reporting.written import latex_escaped, latex_table, markdown_escaped, markdown_table
+from mauve_core.reporting.paper import latex_escaped, latex_table, markdown_escaped, markdown_table, methods_paragraph
 from mauve_core.scoring.result import Comparison, Difference
 from tests.handmade import estimate, make_comparison, untested
 

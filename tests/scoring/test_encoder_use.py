@@ -10,7 +10,7 @@ import pytest
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.json_codec import from_json
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.reporting.methods_text import methods_paragraph
+from mauve_core.reporting.paper import methods_paragraph
 from mauve_core.reporting.score_sections import making_section
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.serialization import (

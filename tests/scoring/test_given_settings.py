@@ -15,10 +15,10 @@ from mauve_core.analysis.comparability import differences, require_comparable
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.features import FeatureStore
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import to_table
-from mauve_core.store import RunStore
 from mauve_core.texts import Corpus
 from tests.synthetic import TOPICS, make_comparison_inputs
 

@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import from_json
-from mauve_core.reporting.methods_text import methods_paragraph
+from mauve_core.reporting.paper import methods_paragraph
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (
     ComparisonRecord,

@@ -13,8 +13,8 @@ from mauve_core.analysis.comparability import one_leaderboard
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.json_codec import from_json
 from mauve_core.figures.leaderboard import leaderboard_frame, like_for_like_rows
+from mauve_core.reporting.paper import latex_table, markdown_table
 from mauve_core.reporting.score_sections import leaderboard_section
-from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (
     ComparisonRecord,

@@ -20,8 +20,8 @@ from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.decoding.engines import ServerOptions
+from mauve_core.runs import Run
 from mauve_core.stats.two_groups import exchange_test
-from mauve_core.store import Run
 from tests.analysis.findings.test_finding import every, texts_of
 from tests.servers.chat_model import FALSE, PROPOSED, TRUE, by_chance, by_text, chance, chat_model, data_of, saying
 from tests.servers.stub import KEY, Stub, failing

@@ -18,7 +18,7 @@ from mauve_core.decoding.engines import ServerOptions
 from mauve_core.encoders.models import load_tokenizer
 from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.tasks.study import StudyTask
 from mauve_core.texts.text_files import TextFile
 from tests.servers.stub import KEY, Handler, Stub, completion_of

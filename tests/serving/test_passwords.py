@@ -8,7 +8,7 @@ import hashlib
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.serving.passwords import MAX_BYTES, MIN_LENGTH, hashed, parse_hash
+from mauve_core.base.sharing import MAX_PASSWORD_BYTES, MIN_PASSWORD_LENGTH, hashed, parse_hash
 
 pytestmark = pytest.mark.integration
 
@@ -37,14 +37,14 @@ def test_a_hash_knows_its_password_alone_and_survives_being_written() -> None:
     found = parse_hash(f" {hashed('päßwörd 1')}\n")
     assert found.matches("päßwörd 1")
     assert not any(found.matches(other) for other in ("päßwörd 2", "", "päßwörd 1 ", "P" * 100_000))
-    longest = "x" * MAX_BYTES
+    longest = "x" * MAX_PASSWORD_BYTES
     assert hashed(longest).matches(longest)
     assert not hashed(longest).matches(longest + "y"), "nothing behind the longest is cut off"
     assert set(str(found)).isdisjoint("$'\"\\ "), "it goes into an environment through a shell"
     assert str(hashed("the same")) != str(hashed("the same")), "each has a salt of its own"
 
 
-@pytest.mark.parametrize("password", ["", "x" * (MIN_LENGTH - 1), "x" * 2000])
+@pytest.mark.parametrize("password", ["", "x" * (MIN_PASSWORD_LENGTH - 1), "x" * 2000])
 def test_a_short_or_endless_password_is_refused(password: str) -> None:
     with pytest.raises(InputError, match="cannot be used"):
         hashed(password)

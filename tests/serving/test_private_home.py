@@ -20,15 +20,14 @@ import pytest
 from mauve_app import uploads
 from mauve_core.__main__ import main
 from mauve_core.analysis.precomputed import derive
-from mauve_core.base import files
+from mauve_core.base import files, sharing
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import PARTS, SECRETS, close_to_others, home, write_array
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
-from mauve_core.serving import sharing
-from mauve_core.store import RunStore
-from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.runs import RunStore
+from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.tasks.precompute import PrecomputeTask
 from tests.handmade import make_comparison, make_corpora, make_features
 from tests.synthetic import make_run

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.base import sharing
 from mauve_core.base.errors import InputError
+from mauve_core.base.sharing import SignIn, hashed, parse_hash
 from mauve_core.cli import serving
 from mauve_core.cli.serving import SharingOptions
-from mauve_core.serving import sharing
-from mauve_core.serving.passwords import hashed, parse_hash
-from mauve_core.serving.sharing import SignIn
 from mauve_core.texts import limits
 
 AUTH = """[auth]

@@ -12,10 +12,9 @@ from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards.comparison import compare_shards, encode_tasks
 from mauve_core.shards.places import Stamp, require_unchanged, stamps_of
-from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.plan import Plan, ShardedComparison, Work, plan_of
 from mauve_core.shards.tasks import carry_out
 from tests.sharded import SCORE, Inline, carried_out, made_sides, made_texts, written_features, written_texts
 from tests.tiny_models import make_gpt2

@@ -19,15 +19,20 @@ from scipy.stats import chi2
 from mauve_core.analysis.phrases import distinctive_of_counts, distinctive_phrases
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
-from mauve_core.shards.cluster_texts import MOST_CHARACTERS, NEAREST, RANDOM, Rows
+from mauve_core.shards.cluster_texts import MOST_CHARACTERS, NEAREST, RANDOM, Rows, propose, proposed, total_path
 from mauve_core.shards.clustering import centers_of, coordinates_path, labels_path, read_state
-from mauve_core.shards.collecting import KeptCluster, KeptSide, design_effects, kept_clusters
-from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards.comparison import (
+    KeptCluster,
+    KeptSide,
+    compare_shards,
+    design_effects,
+    encode_tasks,
+    kept_clusters,
+)
+from mauve_core.shards.encoding import mixed
 from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.samples import mixed
 from mauve_core.shards.tasks import remaining
 from mauve_core.shards.texts import Named, Tally, digests_of, texts_at, texts_of
-from mauve_core.shards.wording import propose, proposed, total_path
 from mauve_core.texts.properties import phrases_in, stop_words
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_texts, written_texts
 from tests.word_files import by_topic

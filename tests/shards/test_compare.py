@@ -24,11 +24,10 @@ from mauve_core.base.errors import InputError
 from mauve_core.clusters.k_means import kmeans
 from mauve_core.experiments.over_shards import answers_over_all
 from mauve_core.scoring.compare import compare
-from mauve_core.shards import clustering, partitioning
-from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards import clustering, comparison
+from mauve_core.shards.comparison import compare_shards, encode_tasks
 from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
-from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.plan import Plan, ShardedComparison, Work, plan_of
 from mauve_core.shards.tasks import Task, remaining
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features, written_texts
 from tests.word_files import by_topic
@@ -116,7 +115,7 @@ def test_an_empty_cluster_keeps_its_center() -> None:
     from mauve_core.shards.clustering import State, Sums
 
     state = State(0, np.array([[[1.0], [9.0]]]), np.zeros(1, np.int64), np.array([np.inf]), np.zeros(1, np.bool_))
-    moved = partitioning._next(state, [0], Sums(np.array([[2, 0]]), np.array([[[6.0], [0.0]]]), np.array([1.0])))
+    moved = comparison._next_state(state, [0], Sums(np.array([[2, 0]]), np.array([[[6.0], [0.0]]]), np.array([1.0])))
     assert moved.centers.tolist() == [[[3.0], [9.0]]]
     assert (moved.iteration, moved.iterations.tolist(), moved.finished.tolist()) == (1, [1], [False])
 

@@ -22,11 +22,11 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.encoders.features import DamagedEntryWarning
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
-from mauve_core.shards.compare import compare_shards, encode_tasks
-from mauve_core.shards.estimate import estimate
-from mauve_core.shards.failures import STEP_SUFFIXES, DamagedError, damaged, remade
+from mauve_core.shards.comparison import compare_shards, encode_tasks
+from mauve_core.shards.costs import estimate
+from mauve_core.shards.encoding import sample_of
+from mauve_core.shards.places import STEP_SUFFIXES, DamagedError, damaged, remade
 from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.samples import sample_of
 from tests.disturbed import Fault, in_child, killed_at, nothing, spread
 from tests.sharded import SCORE, Inline, carried_out, made_texts, written_texts
 from tests.word_files import by_topic

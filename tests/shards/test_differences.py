@@ -14,8 +14,7 @@ from mauve_core.experiments.over_shards import closest_over_all, over_all_rows
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
 from mauve_core.shards.clustering import JOINT, grouped_counts
-from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.plan import Plan, ShardedComparison, Work, plan_of
 from tests.sharded import SCORE, carried_out, made_sides, written_features
 
 pytestmark = pytest.mark.integration

@@ -17,19 +17,17 @@ from scipy import stats
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards import estimate as estimating
-from mauve_core.shards import sizes
-from mauve_core.shards.checking import require_readable
-from mauve_core.shards.compare import encode_tasks
+from mauve_core.shards import costs as estimating
+from mauve_core.shards import timing
+from mauve_core.shards.comparison import encode_tasks
+from mauve_core.shards.costs import Estimate, Sampled, Span, estimate, extrapolated, require_room, spread, wall_seconds
 from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Done
-from mauve_core.shards.estimate import Estimate, estimate, require_room, spread
-from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
-from mauve_core.shards.failures import ShardError
+from mauve_core.shards.passes import require_readable
+from mauve_core.shards.places import ShardError
 from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.sizes import rows_of
 from mauve_core.shards.tasks import Task, remaining
-from mauve_core.shards.timing import read_sample
+from mauve_core.shards.timing import read_sample, rows_of
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features
 from tests.word_files import by_topic
 
@@ -334,9 +332,9 @@ def test_rows_of_a_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
     path = written_rows(tmp_path, 50_000, name)
     size = path.stat().st_size
     assert rows_of(str(path), size) == 50_000
-    monkeypatch.setattr(sizes, "_CHUNK", 2**16)
+    monkeypatch.setattr(timing, "_CHUNK", 2**16)
     for limit in ("LINES_BYTES", "PACKED_BYTES"):
-        monkeypatch.setattr(sizes, limit, size // 3)
+        monkeypatch.setattr(timing, limit, size // 3)
     assert rows_of(str(path), size) == pytest.approx(50_000, rel=0.05)
-    monkeypatch.setattr(sizes, "MOST_BYTES", 0)
+    monkeypatch.setattr(timing, "MOST_BYTES", 0)
     assert rows_of(str(path), size) == pytest.approx(50_000, rel=0.5)

@@ -19,15 +19,15 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.clusters.k_means import too_few
 from mauve_core.encoders.tokenizing import NoFeaturesError
-from mauve_core.shards import checking, encoding, failures, sizes
-from mauve_core.shards.checking import require_enough_rows
-from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards import encoding, passes, places, timing
+from mauve_core.shards.comparison import compare_shards, encode_tasks
 from mauve_core.shards.engines import engine_for
-from mauve_core.shards.failures import REPAIR, DamagedError, Failures, ShardError
+from mauve_core.shards.passes import require_enough_rows
+from mauve_core.shards.places import REPAIR, DamagedError, Failures, ShardError
 from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.sizes import lines_until
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.texts import Named
+from mauve_core.shards.timing import lines_until
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features
 from tests.word_files import by_topic
 
@@ -143,7 +143,7 @@ def test_fewer_rows_than_clusters_are_refused_before_anything_is_encoded(
     Inline().run(part.folder, encode_tasks(part, part=(0, 2)), lambda *_: None)
     with pytest.raises(InputError, match=f"at most {rows} that can be told apart"):
         require_enough_rows(part)  # whatever was encoded, and by which part
-    monkeypatch.setattr(checking, "COUNTED_BYTES", 100)
+    monkeypatch.setattr(passes, "COUNTED_BYTES", 100)
     other = work(rows + 2)
     if names == "*.parquet":
         with pytest.raises(InputError, match="Too few different texts"):
@@ -206,7 +206,7 @@ def with_header(header: str) -> bytes:
 def test_files_that_are_no_arrays(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "00.npy"
     path.write_bytes(content)
-    for read in (lambda: encoding.table_of(str(path)), lambda: sizes.header_of(BytesIO(content), str(path))):
+    for read in (lambda: encoding.table_of(str(path)), lambda: timing.header_of(BytesIO(content), str(path))):
         with pytest.raises(InputError, match=r"^The shard .*00\.npy cannot be read as an array\. Allowed: "):
             read()
 
@@ -230,7 +230,7 @@ def test_all_other_shards_are_encoded_before_damaged_ones_end_the_pass(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(checking, "first_fields", lambda *_: ())  # first rows are all rows of these small shards
+    monkeypatch.setattr(passes, "first_fields", lambda *_: ())  # first rows are all rows of these small shards
     expected = carried_out(planned(), tmp_path / "undisturbed")
     names = [tmp_path / "human/00.jsonl", tmp_path / "model/02.jsonl"]
     repairs = [break_last_line(path) for path in names]
@@ -302,7 +302,7 @@ def task_of(side: str, index: int) -> Task:
 def test_a_success_in_between_keeps_a_side_going() -> None:
     tasks = [task_of("model", index) for index in range(100)]
     found = Failures(tasks, tasks)
-    fail(found, "model", failures.MOST_IN_VAIN)
+    fail(found, "model", places.MOST_IN_VAIN)
     assert found.stopped
     found.succeeded(task_of("human", 0))
     assert found.stopped
@@ -324,7 +324,7 @@ def test_many_failures_in_a_row_end_what_went_well_before() -> None:
     found = Failures(tasks, tasks)
     fail(found, "model", 5)
     found.succeeded(task_of("model", 50))
-    fail(found, "model", failures.MOST_IN_VAIN - 1)
+    fail(found, "model", places.MOST_IN_VAIN - 1)
     found.succeeded(task_of("human", 50))
     fail(found, "model", 1)
     assert found.stopped
@@ -338,10 +338,10 @@ def test_many_failures_in_a_row_end_what_went_well_before() -> None:
 def test_shards_that_were_finished_before_keep_a_side_going_until_one_more_is() -> None:
     tasks = [task_of("model", index) for index in range(100)]
     found = Failures(tasks, tasks[:-1])
-    fail(found, "model", 3 * failures.MOST_IN_VAIN)
+    fail(found, "model", 3 * places.MOST_IN_VAIN)
     assert not found.stopped
     found.succeeded(task_of("model", 90))
-    fail(found, "model", failures.MOST_IN_VAIN)
+    fail(found, "model", places.MOST_IN_VAIN)
     assert found.stopped
 
 

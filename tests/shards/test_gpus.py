@@ -13,10 +13,10 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders import devices
 from mauve_core.encoders.devices import VISIBLE, gpus_for, visible_variable
-from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards.comparison import compare_shards, encode_tasks
+from mauve_core.shards.costs import estimate
 from mauve_core.shards.encoding import model_device
 from mauve_core.shards.engines import LocalEngine
-from mauve_core.shards.estimate import estimate
 from mauve_core.shards.plan import Plan, Work
 from tests.sharded import MadeUp, carried_out
 from tests.tiny_models import make_gpt2

@@ -14,7 +14,7 @@ from pyarrow import fs
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards.compare import encode_tasks
+from mauve_core.shards.comparison import encode_tasks
 from mauve_core.shards.places import list_shards, opened_shard
 from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.tasks import remaining

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.shards.compare import compare_shards
+from mauve_core.shards.comparison import compare_shards
 from mauve_core.shards.engines import engine_for
 from mauve_core.shards.plan import Work
 from tests.sharded import MadeUp

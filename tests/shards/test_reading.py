@@ -16,10 +16,10 @@ from mauve_core.base.errors import InputError
 from mauve_core.shards import cluster_texts
 from mauve_core.shards.cluster_texts import RANDOM, chosen_clusters, rows_of_cluster, texts_of_cluster
 from mauve_core.shards.clustering import labels_path
-from mauve_core.shards.collecting import kept_clusters
-from mauve_core.shards.failures import DamagedError
+from mauve_core.shards.comparison import kept_clusters
+from mauve_core.shards.encoding import mixed
+from mauve_core.shards.places import DamagedError
 from mauve_core.shards.plan import Plan, Work, plan_of
-from mauve_core.shards.samples import mixed
 from mauve_core.shards.texts import digests_of
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.word_files import by_topic

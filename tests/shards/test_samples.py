@@ -11,9 +11,8 @@ import pytest
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import over_all_rows, sample_sentence, stored_over_shards
-from mauve_core.shards.encoding import feature_rows
+from mauve_core.shards.encoding import Keeper, SampledText, feature_rows, sample_of, texts_path
 from mauve_core.shards.plan import Plan, Work
-from mauve_core.shards.samples import Keeper, SampledText, sample_of, texts_path
 from mauve_core.shards.texts import id_of_text
 from mauve_core.tasks import over_shards
 from mauve_core.tasks.over_shards import store_sample
@@ -70,7 +69,7 @@ def test_a_shard_that_kept_too_few_ends_the_sample(
 ) -> None:
     """Beyond what a shard kept, its texts are unknown; the rest would over-represent the others."""
     whole = sampled(text_plan(3), tmp_path / "whole", 240)[HUMAN]
-    monkeypatch.setattr("mauve_core.shards.samples.texts_of_shard", lambda size, shards: size // shards)
+    monkeypatch.setattr("mauve_core.shards.encoding.texts_of_shard", lambda size, shards: size // shards)
     cut = sampled(text_plan(4, run_texts=80), tmp_path / "cut", 80)[HUMAN]
     assert len(cut) < 80
     assert [text.id for text in cut] == [text.id for text in whole[: len(cut)]]

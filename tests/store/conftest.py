@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 
 
 @pytest.fixture

@@ -25,10 +25,10 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
+from mauve_core.runs import Run, RunStore, archive
+from mauve_core.runs.archive import LeftOutWarning
+from mauve_core.runs.index import INDEX
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import Run, RunStore, archive, checking, unpacking
-from mauve_core.store.archive import LeftOutWarning
-from mauve_core.store.index import INDEX
 from tests.handmade import make_comparison, make_corpora, make_features, with_tests
 
 pytestmark = pytest.mark.integration
@@ -463,7 +463,7 @@ def test_a_list_of_files_that_is_too_long_is_not_read(
     with zipfile.ZipFile(path, "w") as packed:
         for number in range(1000):
             packed.writestr(f"{number}", b"")
-    monkeypatch.setattr(unpacking, "MAX_DIRECTORY", 10_000)
+    monkeypatch.setattr(archive, "MAX_DIRECTORY", 10_000)
     with pytest.raises(InputError, match=r"its file list takes .* bytes; at most 10,000 are allowed"):
         elsewhere.import_(path)
 
@@ -613,11 +613,11 @@ def test_a_run_that_is_too_large_is_refused_before_it_is_unpacked(
     path = store.export(run.id, tmp_path)
     size = sum(len(data) for data in _entries(path).values())
     with monkeypatch.context() as patch:
-        patch.setattr(unpacking, "_unpack", lambda *_: pytest.fail("unpacked"))
-        patch.setattr(unpacking, "MAX_BYTES", size - 1)
+        patch.setattr(archive, "_unpack", lambda *_: pytest.fail("unpacked"))
+        patch.setattr(archive, "MAX_BYTES", size - 1)
         with pytest.raises(InputError, match="too large"):
             elsewhere.import_(path)
-    monkeypatch.setattr(unpacking, "MAX_BYTES", size)
+    monkeypatch.setattr(archive, "MAX_BYTES", size)
     assert elsewhere.import_(path).id == run.id
 
 
@@ -631,7 +631,7 @@ def test_a_table_that_grows_in_memory_is_refused_before_it_is_read(
     pq.write_table(table, stream, compression="zstd")
     assert len(stream.getvalue()) < 300_000
     path = write_zip(tmp_path / "bomb.zip", {**files, "texts-0.parquet": stream.getvalue()})
-    monkeypatch.setattr(checking, "read_run", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(archive, "read_run", lambda *_: pytest.fail("read"))
     with pytest.raises(
         InputError,
         match=r"texts-0\.parquet holds or unpacks to more than 268,435,456 bytes.*MAUVE_LENS_MAX_UNPACKED_MB",

@@ -12,9 +12,9 @@ import pytest
 from mauve_core.base.errors import CancelledError, StorageError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.sweeps import stored_sweep
+from mauve_core.runs import Run, RunStore, checkpoints
+from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.scoring.partitioning import partition
-from mauve_core.store import Run, RunStore, checkpoints
-from mauve_core.store.checkpoints import FinishedParts
 from mauve_core.tasks.sweep import SweepTask
 from tests.synthetic import make_run
 

@@ -14,7 +14,7 @@ from mauve_core.__main__ import main
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.reporting.html_report import html_report
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.slow

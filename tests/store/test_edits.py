@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.store import About, ChangedMeanwhileError, RunStore
-from mauve_core.store.about import MAX_TAGS, read_about
+from mauve_core.runs import About, ChangedMeanwhileError, RunStore
+from mauve_core.runs.folder import MAX_TAGS, read_about
 from tests.handmade import make_comparison, make_corpora
 
 NAME = "A name"

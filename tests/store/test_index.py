@@ -17,9 +17,9 @@ import pytest
 
 from mauve_core.base import files
 from mauve_core.base.errors import StorageError
-from mauve_core.store import COMPARISON, RunStore, RunSummary, index
-from mauve_core.store.index import ASIDE, FORMAT, INDEX, IndexWarning
-from mauve_core.store.placing import locked
+from mauve_core.runs import COMPARISON, RunStore, RunSummary, index
+from mauve_core.runs.index import ASIDE, FORMAT, INDEX, IndexWarning
+from mauve_core.runs.placing import locked
 from tests.handmade import make_comparison, make_corpora
 
 
@@ -211,7 +211,7 @@ def test_an_empty_file_is_filled(store: RunStore) -> None:
 def test_processes_that_meet_the_same_damage_make_it_anew_once(store: RunStore) -> None:
     run_ids = [save(store, name) for name in ("one", "two")]
     (store.root / INDEX).write_bytes(b"garbage" * 1000)
-    code = "import sys; from mauve_core.store import RunStore; print(len(RunStore(sys.argv[1]).list()))"
+    code = "import sys; from mauve_core.runs import RunStore; print(len(RunStore(sys.argv[1]).list()))"
     command = [sys.executable, "-c", code, str(store.root)]
     others = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     answers = [other.communicate() for other in others]

@@ -14,10 +14,10 @@ import pytest
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
-from mauve_core.store import COMPARISON, PARTIAL, Run, RunStore, trash
-from mauve_core.store.about import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
-from mauve_core.store.index import INDEX
-from mauve_core.store.placing import clear_away
+from mauve_core.runs import COMPARISON, PARTIAL, Run, RunStore, placing
+from mauve_core.runs.folder import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
+from mauve_core.runs.index import INDEX
+from mauve_core.runs.placing import clear_away
 from tests.handmade import make_comparison, make_corpora, make_features
 
 pytestmark = pytest.mark.integration
@@ -185,7 +185,7 @@ def test_the_bin_holds_runs_whole_and_gives_them_back(store: RunStore) -> None:
     assert store.restore(entry.token) == said
     assert {path.relative_to(run.path): path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == files
     assert (store.list(), store.deleted()) == ([said], [])
-    assert not any((store.root / trash.BIN).iterdir())
+    assert not any((store.root / placing.BIN).iterdir())
 
 
 def test_a_restored_run_does_not_push_out_another(store: RunStore) -> None:
@@ -202,7 +202,7 @@ def test_the_bin_is_emptied_of_one_or_of_all(store: RunStore) -> None:
     for name in ("one", "two", "three"):
         store.delete(save(store, name).id)
     kept, first, _ = store.deleted()
-    size = size_on_disk(store.root / trash.BIN / first.token / "run")
+    size = size_on_disk(store.root / placing.BIN / first.token / "run")
     assert store.purge(first.token) == size == first.summary.bytes
     assert first not in store.deleted()
     assert kept in store.deleted()
@@ -223,8 +223,8 @@ def test_a_token_that_is_none_is_refused(store: RunStore, token: str) -> None:
 def test_nothing_leaves_the_bin_by_itself_whatever_the_clock_says(store: RunStore) -> None:
     store.delete(save(store, "old").id)
     (entry,) = store.deleted()
-    long_ago = store.root / trash.BIN / f"19700101T000000000000{entry.token[21:]}"
-    (store.root / trash.BIN / entry.token).rename(long_ago)  # as for a clock that has jumped
+    long_ago = store.root / placing.BIN / f"19700101T000000000000{entry.token[21:]}"
+    (store.root / placing.BIN / entry.token).rename(long_ago)  # as for a clock that has jumped
     noted = (long_ago / "deleted.json").read_text().replace(entry.deleted, "1970-01-01T00:00:00+00:00")
     (long_ago / "deleted.json").write_text(noted)
     save(store, "now")
@@ -241,7 +241,7 @@ def test_a_damaged_entry_of_the_bin_stands_for_itself(store: RunStore, content: 
     for name in ("one", "two"):
         store.delete(name if name == "one" else save(store, name).id)
     two, one = store.deleted()
-    path = store.root / trash.BIN / one.token / "deleted.json"
+    path = store.root / placing.BIN / one.token / "deleted.json"
     path.unlink() if content is None else path.write_bytes(content)
     assert store.deleted()[0] == two
     damaged = store.deleted()[1]
@@ -257,7 +257,7 @@ def test_a_run_of_which_nothing_can_be_read_can_still_be_taken_out_of_the_bin(st
     run = save(store, "one")
     store.delete(run.id)
     (entry,) = store.deleted()
-    folder = store.root / trash.BIN / entry.token
+    folder = store.root / placing.BIN / entry.token
     (folder / "deleted.json").write_text("{")
     (folder / "run" / COMPARISON).write_text("{")
     (damaged,) = store.deleted()
@@ -269,7 +269,7 @@ def test_a_run_of_which_nothing_can_be_read_can_still_be_taken_out_of_the_bin(st
 def test_a_noted_id_leads_out_of_no_folder(store: RunStore) -> None:
     store.delete(save(store, "one").id)
     (entry,) = store.deleted()
-    path = store.root / trash.BIN / entry.token / "deleted.json"
+    path = store.root / placing.BIN / entry.token / "deleted.json"
     path.write_text(path.read_text().replace('"id": "one"', '"id": "../../one"'))
     assert store.restore(entry.token).id == "one"
     assert not (store.root.parent.parent / "one").exists()
@@ -277,7 +277,7 @@ def test_a_noted_id_leads_out_of_no_folder(store: RunStore) -> None:
 
 def test_what_a_killed_process_left_goes_when_the_next_one_starts(store: RunStore) -> None:
     fill = (
-        "import os, sys, time; from pathlib import Path; from mauve_core.store.placing import partial_folder\n"
+        "import os, sys, time; from pathlib import Path; from mauve_core.runs.placing import partial_folder\n"
         "with partial_folder(Path(sys.argv[1])) as folder:\n"
         "    (folder / 'half').write_bytes(b'x' * 1000); print(folder.name, flush=True); sys.stdin.read()"
     )
@@ -289,7 +289,7 @@ def test_what_a_killed_process_left_goes_when_the_next_one_starts(store: RunStor
     killed.kill()
     killed.communicate()
     assert sorted(path.name for path in store.root.glob(f"{PARTIAL}*")) == sorted(names)
-    start = f"from mauve_core.store import RunStore; RunStore({str(store.root)!r})"
+    start = f"from mauve_core.runs import RunStore; RunStore({str(store.root)!r})"
     subprocess.run([sys.executable, "-c", start], check=True)
     assert [path.name for path in store.root.glob(f"{PARTIAL}*")] == names[1:], "what is being written stays"
     working.communicate("")
@@ -308,9 +308,9 @@ def test_a_move_to_the_bin_that_was_cut_off_leaves_the_run(store: RunStore, monk
     assert (ids(store), store.deleted()) == ({run.id}, [])
     store.delete(run.id)
     assert len(store.deleted()) == 1
-    assert len(trash.tokens(store.root)) == 2, "one holds no run"
+    assert len(placing.tokens(store.root)) == 2, "one holds no run"
     clear_away(store.root)
-    assert trash.tokens(store.root) == [entry.token for entry in store.deleted()]
+    assert placing.tokens(store.root) == [entry.token for entry in store.deleted()]
 
 
 def test_sizes_follow_what_is_found_out_later(store: RunStore) -> None:

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_core.__main__ import main
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue, waiting
-from mauve_core.store import RunStore, index
+from mauve_core.runs import RunStore, index
 from tests.job_folders import job
 from tests.synthetic import make_run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mauve_core.store.placing import put
+from mauve_core.runs.placing import put
 
 
 def test_a_run_is_renamed_into_its_place(tmp_path: Path) -> None:

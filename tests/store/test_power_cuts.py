@@ -17,10 +17,10 @@ from mauve_app.server.access import SignedOut
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.encoders.features import FeatureStore, Part
 from mauve_core.jobs import memory, queue, worker
-from mauve_core.jobs.leftovers import remove_leftovers
+from mauve_core.jobs.queue import remove_leftovers
 from mauve_core.jobs.state import TASK, read_json
-from mauve_core.store import RunStore
-from mauve_core.store.folder import RATINGS, folder_bytes
+from mauve_core.runs import RunStore
+from mauve_core.runs.folder import RATINGS, folder_bytes
 from mauve_core.tasks.registry import read_task
 from tests.files_on_disk import make_task
 from tests.handmade import make_comparison, make_corpora, make_features

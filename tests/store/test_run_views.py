@@ -22,13 +22,13 @@ from mauve_core.analysis.precomputed import run_gap_test
 from mauve_core.base import views
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.cli import app_process
-from mauve_core.cli.app_process import RunningApp, open_run
+from mauve_core.cli import serving
+from mauve_core.cli.serving import RunningApp, open_run
 from mauve_core.experiments.saved_runs import load_run
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.folder import RunViews
 from mauve_core.scoring.estimates import divergence
 from mauve_core.scoring.result import ComparisonViews
-from mauve_core.store import Run, RunStore
-from mauve_core.store.run_views import RunViews
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration
@@ -150,7 +150,7 @@ def test_the_folder_of_an_opened_file_goes_with_the_process(run: Run, tmp_path: 
 def test_what_is_no_run_is_refused_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    monkeypatch.setattr(app_process.tempfile, "tempdir", str(scratch))
+    monkeypatch.setattr(serving.tempfile, "tempdir", str(scratch))
     (tmp_path / "not.zip").write_text("no archive")
     with pytest.raises(InputError, match="cannot be imported"):
         load_run(tmp_path / "not.zip")
@@ -173,11 +173,11 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> None:
     """Start a small server instead of the app."""
 
-    def command(port: int) -> app_process.AppCommand:
+    def command(port: int) -> serving.AppCommand:
         environment: dict[str, Any] = {"PATH": "/usr/bin"}
-        return app_process.AppCommand((sys.executable, "-c", script, str(port)), tmp_path, environment)
+        return serving.AppCommand((sys.executable, "-c", script, str(port)), tmp_path, environment)
 
-    monkeypatch.setattr(app_process, "app_command", command)
+    monkeypatch.setattr(serving, "app_command", command)
 
 
 def test_the_app_opens_on_the_run_and_closes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import write_atomically
+from mauve_core.runs import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
+from mauve_core.runs.index import INDEX
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import to_json
-from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
-from mauve_core.store.index import INDEX
 from tests.handmade import N, make_comparison, make_corpora, make_features, with_tests
 
 
@@ -434,7 +434,7 @@ def test_an_abandoned_folder_goes_when_a_run_is_saved(store: RunStore) -> None:
 def test_listing_and_loading_import_no_torch(store: RunStore) -> None:
     run = save(store)
     code = (
-        "import sys\nfrom pathlib import Path\nfrom mauve_core.store import RunStore\n"
+        "import sys\nfrom pathlib import Path\nfrom mauve_core.runs import RunStore\n"
         f"store = RunStore(Path({str(store.root)!r}))\nstore.list()\nstore.load({run.id!r}).features('human')\n"
         "heavy = {'torch', 'transformers', 'sklearn', 'umap'} & set(sys.modules)\nsys.exit(str(heavy) if heavy else 0)"
     )

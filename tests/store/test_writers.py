@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.store import RunStore, trash
-from mauve_core.store.index import INDEX
-from mauve_core.store.trash import DeletedRun
+from mauve_core.runs import RunStore, placing
+from mauve_core.runs.index import INDEX
+from mauve_core.runs.placing import DeletedRun
 from tests.handmade import make_comparison, make_corpora
 
 pytestmark = pytest.mark.integration
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKER = """
 import sys, time
 from pathlib import Path
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from tests.handmade import make_comparison, make_corpora
 
 root, me, rounds = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -59,7 +59,7 @@ for number in range(rounds):
 EDITOR = """
 import sys, time
 from pathlib import Path
-from mauve_core.store import About, ChangedMeanwhileError, RunStore
+from mauve_core.runs import About, ChangedMeanwhileError, RunStore
 
 root, me, rounds = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 store = RunStore(root)
@@ -81,7 +81,7 @@ for number in range(rounds):
 OPENER = """
 import sys, time
 from pathlib import Path
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 
 root, me = Path(sys.argv[1]), sys.argv[2]
 (root / f"ready-{me}").touch()
@@ -176,14 +176,14 @@ def test_an_entry_that_is_restored_while_the_bin_is_listed_is_not_listed_as_dama
     store.save("one", make_comparison(), make_corpora())
     store.delete("one")
     (entry,) = store.deleted()
-    read, other = trash._entry, RunStore(store.root)
+    read, other = placing._entry, RunStore(store.root)
 
     def restored_first(path: Path) -> DeletedRun:
-        monkeypatch.setattr(trash, "_entry", read)
+        monkeypatch.setattr(placing, "_entry", read)
         other.restore(entry.token)
         return read(path)
 
-    monkeypatch.setattr(trash, "_entry", restored_first)
+    monkeypatch.setattr(placing, "_entry", restored_first)
     assert store.deleted() == []
     assert [line.id for line in store.list()] == ["one"]
 
@@ -192,7 +192,7 @@ def test_emptying_the_bin_takes_no_entry_from_under_a_deletion(
     store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.save("one", make_comparison(), make_corpora())
-    move, freed = trash.move_folder, list[int]()
+    move, freed = placing.move_folder, list[int]()
     purging = threading.Thread(target=lambda: freed.append(RunStore(store.root).purge()))
 
     def purged_first(folder: Path, final: Path) -> Path:
@@ -201,7 +201,7 @@ def test_emptying_the_bin_takes_no_entry_from_under_a_deletion(
             purging.join(0.5)  # all the time it would need
         return move(folder, final)
 
-    monkeypatch.setattr(trash, "move_folder", purged_first)
+    monkeypatch.setattr(placing, "move_folder", purged_first)
     store.delete("one")
     purging.join()
     assert freed[0] > 0
@@ -215,11 +215,11 @@ def test_the_freed_bytes_are_told_even_if_another_process_clears_the_hidden_fold
     (line,) = store.list()
     store.delete("one")
     (deleted,) = store.deleted()
-    move = trash.move_folder
+    move = placing.move_folder
 
     def move_and_clear(source: Path, target: Path) -> None:
         move(source, target)
         shutil.rmtree(target)
 
-    monkeypatch.setattr(trash, "move_folder", move_and_clear)
+    monkeypatch.setattr(placing, "move_folder", move_and_clear)
     assert store.purge(deleted.token) == line.bytes > 0

@@ -157,7 +157,7 @@ def test_the_app_starts_without_the_texts_of_the_demo_study(
     own_home: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started: list[str] = []
-    monkeypatch.setattr("mauve_core.demo.wikipedia.importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("mauve_core.demo.texts.importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr("os.chdir", started.append)
     monkeypatch.setattr("os.execve", lambda program, *_: started.append(program))
     monkeypatch.setattr("mauve_core.cli.serving.app_command", lambda *_: AppCommand(("python",), Path("app"), {}))

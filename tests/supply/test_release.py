@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mauve_core.reporting.methods_text import BIBTEX
+from mauve_core.reporting.paper import BIBTEX
 from tests.supply.closure import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

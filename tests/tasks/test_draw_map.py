@@ -18,8 +18,8 @@ from mauve_core.base.progress import Progress
 from mauve_core.clusters import projection
 from mauve_core.jobs import queue, worker
 from mauve_core.jobs.state import CANCEL, TASK, JobState, read_state
+from mauve_core.runs import Run, RunStore, archive
 from mauve_core.scoring.compare import DRAWING, compare
-from mauve_core.store import Run, RunStore, archive
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.draw_map import MapTask, with_map
 from tests.files_on_disk import make_task, write_study
@@ -97,7 +97,7 @@ def test_a_map_half_written_is_none(task: ComparisonTask, tmp_path: Path, monkey
         task.make(stop_at(DRAWING))
     run = RunStore().load("study")
     with monkeypatch.context() as patch:
-        patch.setattr("mauve_core.store.folder._write_record", lambda *_: None)  # as if killed before it
+        patch.setattr("mauve_core.runs.folder._write_record", lambda *_: None)  # as if killed before it
         with_map(run)
     assert (run.path / "projection.npy").exists()
     assert RunStore().load("study").comparison.projection is None

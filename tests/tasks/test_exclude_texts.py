@@ -10,8 +10,8 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 from tests.synthetic import make_run
 

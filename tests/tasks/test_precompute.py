@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.analysis.precomputed import DERIVED, derive
 from mauve_core.base.errors import CancelledError
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.precompute import PrecomputeTask
 from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run

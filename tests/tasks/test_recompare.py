@@ -16,11 +16,11 @@ from mauve_core.analysis.precomputed import run_preflight
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.reporting.methods_text import methods_paragraph
+from mauve_core.reporting.paper import methods_paragraph
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import to_table
-from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import compare_and_store
 from mauve_core.tasks.recompare import RecompareTask, changed
 from mauve_core.tasks.registry import read_task

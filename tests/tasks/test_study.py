@@ -18,7 +18,7 @@ from mauve_core.encoders.models import load_model
 from mauve_core.experiments.indicators import run_indicators
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.jobs import queue
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.tasks.registry import read_task
 from mauve_core.tasks.study import StudyTask, resolve_decoders
 from mauve_core.tasks.study_texts import cut_texts

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from mauve_app.url import session
-from mauve_core.figures.enlarged import enlarged
+from mauve_core.figures.draw import enlarged
 from mauve_core.figures.theme import mode_bar
 from mauve_core.reporting.spreadsheets import csv_bytes
 

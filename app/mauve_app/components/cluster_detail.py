@@ -44,8 +44,8 @@ from mauve_core.base.formatting import (
     significant,
     written,
 )
+from mauve_core.figures.findings import effects_figure, effects_frame, phrases_frame
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
-from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
 from mauve_core.stats.stability import LABELS, Stability
 from mauve_core.stats.two_groups import Effect
 from mauve_core.texts.kinds import property_named

@@ -27,9 +27,9 @@ from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour, short_name
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import score_in_words, seed_in_words
-from mauve_core.store import Run
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from mauve_core.base.progress import format_seconds
 from mauve_core.encoders import check_model
 from mauve_core.jobs import estimates, queue
 from mauve_core.jobs.state import TASK, JobState, read_json
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import KEPT, MAKING_RUNS

@@ -27,7 +27,7 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.progress import format_seconds
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
-from mauve_core.store import RunStore
+from mauve_core.runs import RunStore
 
 NEWS = "/news"
 # Seconds between polls. A poll reads small files, modification times of folders, and locks.

@@ -16,7 +16,7 @@ from mauve_app.server import access
 from mauve_app.url import session
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.words import Words
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.texts.kinds import TEXT, Kind, kind_of
 
 _KEY, _WEBGL = "face", "face_webgl"

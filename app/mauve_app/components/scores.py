@@ -22,9 +22,9 @@ from mauve_core.analysis.sentences import Name, Sentence
 from mauve_core.base.config import PartitionKind, Smoothing
 from mauve_core.figures.frontier import WEIGHT_STEP
 from mauve_core.figures.theme import short_name
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import pooled_sentence
-from mauve_core.store import Run
 
 SCALES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 50.0)
 

@@ -15,9 +15,9 @@ from mauve_app.server.access import Visitor
 from mauve_app.url import session
 from mauve_app.url.parameters import State
 from mauve_core.base.errors import MauveLensError
+from mauve_core.base.sharing import Reach, reach_of
 from mauve_core.reporting.html_report import html_report
-from mauve_core.serving.sharing import Reach, reach_of
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 _WIDTH = 340
 _SETTINGS = "making"

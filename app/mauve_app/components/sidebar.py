@@ -18,9 +18,9 @@ from mauve_app.url import bound, session
 from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.over_shards import is_sample, sizes_over_all, stored_over_shards
 from mauve_core.jobs import queue
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import length_in_words
-from mauve_core.store import Run
 
 NEW_RUN_PAGE = "views/new_run.py"
 _MOST_JOBS = 3

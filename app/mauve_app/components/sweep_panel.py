@@ -35,12 +35,12 @@ from mauve_core.experiments.sweeps import (
     usual_values,
 )
 from mauve_core.experiments.sweeps.estimators import BANDWIDTH_RANGE
-from mauve_core.figures import estimator_sweeps
+from mauve_core.figures import sweeps
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
+from mauve_core.runs import Run
 from mauve_core.scoring.tables import TITLES, mean_and_spread
-from mauve_core.store import Run
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.sweep import SweepTask
 
@@ -76,8 +76,8 @@ _VALUES_HELP: dict[Axis, str] = {
     "bandwidth": f"1 is the bandwidth of least log loss; from {BANDWIDTH_RANGE[0]:g} to {BANDWIDTH_RANGE[1]:g}.",
 }
 
-AXIS_TITLES = {str(axis): title for of in (figures.TITLES, estimator_sweeps.TITLES) for axis, title in of.items()}
-X_TITLES = {str(axis): title for of in (figures.X_TITLES, estimator_sweeps.X_TITLES) for axis, title in of.items()}
+AXIS_TITLES = {str(axis): title for of in (figures.TITLES, sweeps.ESTIMATOR_TITLES) for axis, title in of.items()}
+X_TITLES = {str(axis): title for of in (figures.X_TITLES, sweeps.PARAMETER_TITLES) for axis, title in of.items()}
 
 _SEEDS_OF_PARAMETERS = "Only an estimator that draws uses them: the Gaussian."
 
@@ -171,7 +171,7 @@ def shown_estimators(sweep: EstimatorSweep) -> pd.DataFrame:
             row = {"estimator": ESTIMATORS[estimator].title, "value": f"{value:g}"}
             for index, name in enumerate(sweep.candidates):
                 point = cells.get((estimator, value, name))
-                row[f"line_{index}"] = NONE if point is None else estimator_sweeps.score_in_words(point)
+                row[f"line_{index}"] = NONE if point is None else sweeps.score_in_words(point)
             rows.append(row)
     return pd.DataFrame(rows)
 
@@ -191,11 +191,11 @@ def _estimator_result(run: Run, sweep: EstimatorSweep) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(title, anchor=False)
         st.space("stretch")
-        charts.csv_button(lambda: estimator_sweeps.estimator_sweep_frame(sweep), key="sweep_csv", file_name=name)
+        charts.csv_button(lambda: sweeps.estimator_sweep_frame(sweep), key="sweep_csv", file_name=name)
     shown_as, tab = bound.open_tab("sweep_as", TABS, "sweep_tabs")
     with tab:
         if shown_as == "chart":
-            _chart(estimator_sweeps.estimator_sweep_figure(sweep, order), sweep.over, name, f"{title}, by estimator")
+            _chart(sweeps.estimator_sweep_figure(sweep, order), sweep.over, name, f"{title}, by estimator")
         else:
             lines = enumerate(sweep.candidates)
             st.dataframe(
@@ -208,8 +208,8 @@ def _estimator_result(run: Run, sweep: EstimatorSweep) -> None:
                     **{f"line_{index}": st.column_config.TextColumn(short_name(line)) for index, line in lines},
                 },
             )
-    about = estimator_sweeps.ABOUT_BANDS if shown_as == "chart" else estimator_sweeps.ABOUT_SPREADS
-    st.caption(f"{about} {estimator_sweeps.about_default(sweep)}")
+    about = sweeps.ABOUT_BANDS if shown_as == "chart" else sweeps.ABOUT_SPREADS
+    st.caption(f"{about} {sweeps.about_default(sweep)}")
     _notes_and_settings(run, sweep)
 
 

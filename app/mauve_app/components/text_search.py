@@ -29,7 +29,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour, short_name
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 # By source, in the order of the map: which of its texts are found.
 Found = dict[str, NDArray[np.bool_]]

@@ -27,7 +27,7 @@ from mauve_app.url import bound, session
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import significant
 from mauve_core.figures.theme import HUMAN_COLOUR
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.texts import Corpus
 from mauve_core.texts.media import SIDES
 

@@ -19,7 +19,7 @@ from mauve_app.uploaded_files import Look, Outline, ReadFile
 from mauve_app.uploads import Upload
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
-from mauve_core.jobs.leftovers import remove_leftovers
+from mauve_core.jobs.queue import remove_leftovers
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.texts import limits
 from mauve_core.texts.building import Sources, names_of, reference_among

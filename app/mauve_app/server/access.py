@@ -20,10 +20,10 @@ from pathlib import Path
 
 import streamlit as st
 
+from mauve_core.base import sharing
 from mauve_core.base.errors import InputError, RefusedError
 from mauve_core.base.files import PRIVATE_FILE, home, make_folder, storage_errors, sync_folder
-from mauve_core.serving import sharing
-from mauve_core.serving.sharing import SignIn
+from mauve_core.base.sharing import SignIn
 
 # In the home folder: an empty file per revoked part of a sign-in, so that revocation survives a restart.
 REVOKED_FOLDER = "signed-out"

@@ -31,9 +31,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mauve_app.components import live_updates
 from mauve_app.server import access, connections, origins, run_files, sign_in
+from mauve_core.base import sharing
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import home
-from mauve_core.serving import sharing
 
 HEALTH = "/_stcore/health"
 

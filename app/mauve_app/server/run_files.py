@@ -19,8 +19,8 @@ from starlette.types import Receive, Scope, Send
 
 from mauve_app.server import access
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.store import Run, RunStore
-from mauve_core.store.folder import is_id
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.folder import is_id
 from mauve_core.texts.media import SIDES, Thumbnails, archive_beside, digest_and_side
 
 # Prefix that ``page_chrome.js`` recognizes: the browser saves the linked file and opens no tab.

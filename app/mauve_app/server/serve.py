@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from mauve_core.base import sharing
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.cli.serving import OPEN
-from mauve_core.jobs import leftovers
-from mauve_core.serving import sharing
+from mauve_core.jobs import queue
 from mauve_core.texts import limits
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _allow_descriptors() -> None:
 
 def _remove_leftovers() -> None:
     try:
-        leftovers.remove_leftovers()
+        queue.remove_leftovers()
     except StorageError as error:  # existing runs can still be shown
         sys.stderr.write(f"mauve-lens: {error}\n")
 

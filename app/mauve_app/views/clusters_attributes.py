@@ -36,7 +36,7 @@ from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
-from mauve_core.store import ATTACHED, Run
+from mauve_core.runs import ATTACHED, Run
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.text_files import TextFile

@@ -49,11 +49,10 @@ from mauve_core.experiments.more_texts import find_work, may_have_more
 from mauve_core.experiments.over_shards import is_sample, missing_sentence, stored_over_shards
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
+from mauve_core.runs import Run
+from mauve_core.runs.folder import ATTACHED
 from mauve_core.shards.cluster_texts import KeptText, Rows, rows_of_cluster, texts_of_rows
-from mauve_core.shards.plan import Work
-from mauve_core.shards.result import ShardedComparison
-from mauve_core.store import Run
-from mauve_core.store.folder import ATTACHED
+from mauve_core.shards.plan import ShardedComparison, Work
 
 _CHART = "clusters_of_all_chart"
 _HEIGHT, _TEXTS_HEIGHT = 560, 500

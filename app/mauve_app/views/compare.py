@@ -41,8 +41,8 @@ from mauve_core.experiments.over_shards import (
 )
 from mauve_core.figures import differences, frontier, leaderboard
 from mauve_core.figures.theme import short_name
-from mauve_core.reporting.methods_text import methods_text
-from mauve_core.reporting.written import latex_table, markdown_table
+from mauve_core.reporting.paper import latex_table, markdown_table, methods_text
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Difference, Estimate
 from mauve_core.scoring.sides import minor_advice
 from mauve_core.scoring.tables import (
@@ -65,8 +65,7 @@ from mauve_core.scoring.tables import (
     tests_sentence,
     texts_interval,
 )
-from mauve_core.shards.result import ShardedComparison
-from mauve_core.store import Run
+from mauve_core.shards.plan import ShardedComparison
 from mauve_core.tasks.recompare import RecompareTask, suggested_name
 from mauve_core.texts.normalizing_steps import titles_of_steps
 

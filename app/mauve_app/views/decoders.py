@@ -33,7 +33,7 @@ from mauve_core.experiments.diversity.wording import (
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures.diversity import diversity_figure, diversity_frame
 from mauve_core.figures.theme import short_name
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 TITLES: dict[DecodersSection, str] = {
     "measures": "Measures",

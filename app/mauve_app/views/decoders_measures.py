@@ -48,12 +48,12 @@ from mauve_core.experiments.text_measures.over_neighbours import order_sentence 
 from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_tests_sentence, ranked_tests
 from mauve_core.experiments.text_measures.spread import CONFIDENCE
 from mauve_core.figures import differences
-from mauve_core.figures import lengths as length_figures
 from mauve_core.figures import measures as figures
-from mauve_core.figures import neighbours as neighbour_figures
+from mauve_core.figures import measures as length_figures
+from mauve_core.figures import measures as neighbour_figures
 from mauve_core.figures.theme import short_name
+from mauve_core.runs import ATTACHED, Run
 from mauve_core.scoring.tables import mean_and_spread, rank_label, standings
-from mauve_core.store import ATTACHED, Run
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.measure import MeasureTask
 from mauve_core.tasks.neighbours import NeighboursTask
@@ -472,12 +472,12 @@ def _lengths_result(run: Run, table: LengthTable, order: Sequence[str]) -> None:
         )
     for tab, measure in zip(tables, table.measures, strict=True):
         with tab:
-            st.dataframe(length_figures.shown_table(table, measure, order), hide_index=True, key=f"lengths_{measure}")
+            st.dataframe(length_figures.lengths_table(table, measure, order), hide_index=True, key=f"lengths_{measure}")
             if table.has_gaps(measure):
                 st.caption("Gap |T(Q) − T(P)|")
-                gaps = length_figures.shown_table(table, measure, order, gaps=True)
+                gaps = length_figures.lengths_table(table, measure, order, gaps=True)
                 st.dataframe(gaps, hide_index=True, key=f"lengths_gaps_{measure}")
-    st.caption(run.comparison.words.said(length_figures.described(table)))
+    st.caption(run.comparison.words.said(length_figures.lengths_described(table)))
     for note in table.notes:
         st.text(note)
 
@@ -582,9 +582,9 @@ def _neighbours_result(run: Run, table: NeighbourTable, order: Sequence[str]) ->
         )
     for tab, measure in zip(tables, table.measures, strict=True):
         with tab:
-            frame = neighbour_figures.shown_table(table, measure, order, run.comparison.words)
+            frame = neighbour_figures.neighbours_table(table, measure, order, run.comparison.words)
             st.dataframe(frame, hide_index=True, key=f"neighbours_{measure}", height=_TABLE_HEIGHT)
-    st.caption(said(neighbour_figures.described(table)))
+    st.caption(said(neighbour_figures.neighbours_described(table)))
     for note in table.notes:
         st.text(note)
 

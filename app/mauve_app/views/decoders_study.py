@@ -23,8 +23,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.decoding import DECODERS, GenerationSettings, parse_decoder
 from mauve_core.decoding.decoders import DecoderKind, Parameter
 from mauve_core.decoding.files import MAX_REPEATS, written_once
+from mauve_core.runs import Run
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.store import Run
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 from mauve_core.texts.text_files import TextFile
 

@@ -24,7 +24,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.figures.findings import findings_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour, short_name
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 # Findings in the chart; the CSV has all.
 MOST = 15

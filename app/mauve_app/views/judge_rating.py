@@ -25,7 +25,7 @@ from mauve_app.url import session
 from mauve_app.url.parameters import MAX_RATER
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.judgments import OPTIONS, QUESTIONS, Counts, Pair, PairPlan, RatingStore, pair_plan, text_digest
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 # Pairs per two sources that fill the progress bar: enough for wide intervals. JMLR 2023 took 90.
 PER_TWO_SOURCES = 10

@@ -39,8 +39,8 @@ from mauve_core.judgments import (
     ratings_to_csv,
     with_digests,
 )
+from mauve_core.runs import Run
 from mauve_core.stats.bradley_terry import win_probability
-from mauve_core.store import Run
 
 # JMLR 2023 leaves out ratings faster than this.
 PAPERS_SECONDS = 25

@@ -27,12 +27,21 @@ from mauve_core.analysis.selection import Stack, inside_polygon
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent
 from mauve_core.base.words import Words
-from mauve_core.figures.map import COLOURINGS, Colouring, excerpt_length, map_figure
-from mauve_core.figures.map_data import MOST_POINTS, PLAIN_POINTS, Points, stratified_sample
-from mauve_core.figures.map_layers import REGIONS
-from mauve_core.figures.map_points import points_frame, signed_costs
+from mauve_core.figures.text_map import (
+    COLOURINGS,
+    MOST_POINTS,
+    PLAIN_POINTS,
+    REGIONS,
+    Colouring,
+    Points,
+    excerpt_length,
+    map_figure,
+    points_frame,
+    signed_costs,
+    stratified_sample,
+)
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import Run
 from mauve_core.tasks.draw_map import MapTask
 from mauve_core.tasks.registry import MAKING_RUNS
 

@@ -25,7 +25,7 @@ from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.reporting.spreadsheets import csv_bytes
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.texts.media import SIDES
 
 TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}

@@ -24,9 +24,9 @@ from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.methods import stored_methods
 from mauve_core.figures import sampling as figures
 from mauve_core.figures.theme import Style, candidate_styles, short_name
+from mauve_core.runs import Run
 from mauve_core.scoring import tables
 from mauve_core.stats.sampling_error import ClusterAdvice, TextAdvice
-from mauve_core.store import Run
 
 SECTIONS: dict[MethodsSection, str] = {"methods": "Estimators", "encoders": "Encoders"}
 

@@ -29,12 +29,12 @@ from mauve_core.experiments.encoders import (
     written,
 )
 from mauve_core.experiments.encoders.positions import stored_positions
-from mauve_core.figures import encoders as figures
-from mauve_core.figures import positions as position_figures
+from mauve_core.figures import agreement as figures
+from mauve_core.figures import agreement as position_figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
+from mauve_core.runs import Run
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, texts_interval
-from mauve_core.store import Run
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.texts.kinds import kind_of
 
@@ -43,7 +43,7 @@ _TABLE: dict[str, Any] = {"border": "horizontal", "hide_index": True}
 
 def show(run: Run, table: EncoderTable, state: State) -> None:
     """Show everything that was computed, for the URL's score."""
-    words, contradictions = figures.in_words(table, state.score)
+    words, contradictions = figures.encoders_in_words(table, state.score)
     st.markdown(escaped(words))
     if contradictions:
         st.markdown("\n".join(f"- {escaped(line)}" for line in contradictions))
@@ -78,7 +78,9 @@ def _scores(run: Run, table: EncoderTable, score: str) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("Scores under each encoder", anchor=False)
         st.space("stretch")
-        charts.csv_button(lambda: figures.scores_frame(table), key="encoders_csv", file_name=f"{run.name}-encoders")
+        charts.csv_button(
+            lambda: figures.encoder_scores_frame(table), key="encoders_csv", file_name=f"{run.name}-encoders"
+        )
     bound.segmented_control(
         "score",
         "Score",
@@ -100,12 +102,12 @@ def _agreement(run: Run, table: EncoderTable, score: str) -> None:
         st.header("Agreement of the rankings", anchor=False, help="Spearman's rank correlation of the candidates.")
         st.space("stretch")
         charts.csv_button(
-            lambda: figures.agreement_frame(table),
+            lambda: figures.encoder_agreement_frame(table),
             key="encoders_agreement_csv",
             file_name=f"{run.name}-encoders-agreement",
         )
     charts.show_chart(
-        figures.agreement_figure(table, score),
+        figures.encoder_agreement_figure(table, score),
         key="encoders_agreement",
         file_name=f"{run.name}-encoders-agreement",
         alt="Spearman correlation of every pair of encoders; the CSV has the numbers.",

@@ -35,14 +35,14 @@ from mauve_core.experiments.methods import (
     parse_method,
 )
 from mauve_core.experiments.methods.ranks import about_ranks
-from mauve_core.figures import agreement, method_tests, methods
+from mauve_core.figures import agreement, methods
 from mauve_core.figures.theme import short_name
+from mauve_core.runs import Run
+from mauve_core.runs.features import without_features
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, human_vs_human_sentence
 from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.stats.f_divergences import GENERATORS
-from mauve_core.store import Run
-from mauve_core.store.features import without_features
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 # Maximum number of distinguished pairs listed per method; the rest is counted, and in the CSV.
@@ -71,7 +71,7 @@ def shown_scores(table: MethodTable, comparison: Comparison | None) -> pd.DataFr
     Then ``ceiling`` and ``seconds``. Columns are not named after candidates, which may have any name. ``comparison`` is
     the run's, whose scores keep their ranks.
     """
-    rows, tests = [], method_tests.p_values_of(table)
+    rows, tests = [], methods.p_values_of(table)
     for number, result in enumerate(table.results, start=1):
         arrow = "↑" if result.method.higher_is_closer else "↓"
         own = methods.mark(result.method, comparison)
@@ -82,7 +82,7 @@ def shown_scores(table: MethodTable, comparison: Comparison | None) -> pd.DataFr
         for column, (name, label) in enumerate(zip(table.candidates, labels, strict=True)):
             item = by_candidate[name]
             test = tests.get((result.method, name))
-            chance = (method_tests.z_label(item.score), "" if test is None else test.label)
+            chance = (methods.z_label(item.score), "" if test is None else test.label)
             parts = (label, f"({item.label})", *filter(None, chance))
             row[f"line_{column}"] = "  ".join(parts)
         row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling, decimals)
@@ -142,10 +142,10 @@ def _scores(run: Run, table: MethodTable) -> None:
         )
     )
     for about in (
-        method_tests.about_tests,
-        method_tests.about_z,
-        method_tests.about_expectations,
-        method_tests.about_corrections,
+        methods.about_tests,
+        methods.about_z,
+        methods.about_expectations,
+        methods.about_corrections,
     ):
         if about_table := about(table):
             st.caption(said(about_table))

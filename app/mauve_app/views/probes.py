@@ -40,11 +40,11 @@ from mauve_core.experiments.robustness import (
     stored_probes,
     summary,
 )
-from mauve_core.figures import flows as flow_figures
 from mauve_core.figures import probes as figures
+from mauve_core.figures import probes as flow_figures
 from mauve_core.figures.probes import ABOUT_LEADERBOARD, perturbed_colour
 from mauve_core.figures.theme import short_name
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.texts.kinds import kind_of
 
 SECTIONS: dict[ProbesSection, str] = {

@@ -19,9 +19,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import format_seconds
 from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
+from mauve_core.runs import Run
+from mauve_core.runs.features import without_features
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.store import Run
-from mauve_core.store.features import without_features
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.probe import ProbeTask
 from mauve_core.texts.kinds import Kind, kind_of, parse_perturbation

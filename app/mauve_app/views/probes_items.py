@@ -37,8 +37,8 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
 from mauve_core.experiments.robustness.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.figures.theme import short_name
+from mauve_core.runs import Run
 from mauve_core.scoring.tables import length_in_words
-from mauve_core.store import Run
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import parse_perturbation
 from mauve_core.texts.perturbations import PERTURBATIONS, Perturbation, chosen_items, perturb

@@ -31,8 +31,8 @@ from mauve_core.experiments.published import (
     settings,
     table,
 )
+from mauve_core.figures import published
 from mauve_core.figures import published as figures
-from mauve_core.figures import published_settings
 
 _DIFFERENCE_DECIMALS = 3
 
@@ -129,7 +129,7 @@ def _settings_plot(paper: str) -> None:
     ]
     st.caption(_in_words(row))
     charts.show_chart(
-        published_settings.settings_figure(frame, measure, reference, ranks=axes == "ranks"),
+        published.settings_figure(frame, measure, reference, ranks=axes == "ranks"),
         key="published_settings_chart",
         file_name=name,
         alt="Every setting by measure and reference; the table below has the numbers.",

@@ -24,9 +24,9 @@ from mauve_core.analysis.comparability import Difference, differences, one_leade
 from mauve_core.base.formatting import UNBROKEN, file_size
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.figures import leaderboard
+from mauve_core.runs import DeletedRun, Run, RunStore, RunSummary
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, letters_sentence, texts_interval
-from mauve_core.store import DeletedRun, Run, RunStore, RunSummary
 
 NEW_RUN_PAGE = "views/new_run.py"
 SECTIONS: dict[RunsSection, str] = {"runs": "All runs", "pair": "Compare two", "bin": "Bin and disk"}

@@ -31,7 +31,7 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import file_size
 from mauve_core.experiments.documents import check_documents
 from mauve_core.jobs import queue
-from mauve_core.store import About, ChangedMeanwhileError, Run, RunStore, RunSummary
+from mauve_core.runs import About, ChangedMeanwhileError, Run, RunStore, RunSummary
 from mauve_core.tasks.precompute import PrecomputeTask
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 from mauve_core.texts.kinds import Kind, kind_of

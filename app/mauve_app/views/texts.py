@@ -21,9 +21,9 @@ from mauve_app.url.parameters import changed, to_query
 from mauve_core.analysis.text_search import SourceShare, TextSearch, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.figures.text_search import shares_figure
+from mauve_core.figures.findings import shares_figure
 from mauve_core.figures.theme import short_name
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 _WITHOUT = {"gap_tab": "what-if", "what_if_selection": "found"}
 # Page, title, icon and what to change of the view.

@@ -15,8 +15,8 @@ from mauve_core.analysis.precomputed import cached, run_cluster_names, run_gap_t
 from mauve_core.base.config import FDR, HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.runs import Run
 from mauve_core.scoring.streams import stream
-from mauve_core.store import Run
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import Kind, kind_of
 from mauve_core.texts.pairing import units_among

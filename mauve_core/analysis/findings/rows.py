@@ -9,7 +9,7 @@ from mauve_core.analysis.findings.finding import Finding
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.base.config import FDR, HUMAN
 from mauve_core.base.json_codec import Count, Share, Within
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.texts import Corpus
 
 if TYPE_CHECKING:

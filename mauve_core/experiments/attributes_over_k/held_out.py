@@ -19,12 +19,12 @@ from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.attributes_over_k.other_clusters import OtherTexts, partitions_of_others
 from mauve_core.experiments.attributes_over_k.table import AttributeTable
 from mauve_core.experiments.sweeps.request import Request
+from mauve_core.runs import Run
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.partitioning import clustering_seeds, partition, reduced_together
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.streams import stream
-from mauve_core.store import Run
-from mauve_core.store.features import stored_features
 
 # Default numbers of clusters, relative to the run's own.
 FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)

@@ -24,11 +24,11 @@ from mauve_core.clusters.reduction import reduce_features
 from mauve_core.encoders.encoder import encode
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.robustness.frozen import FrozenClusters
+from mauve_core.runs import Run
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
-from mauve_core.store import Run
-from mauve_core.store.features import stored_features
 from mauve_core.texts import Corpus
 from mauve_core.texts.normalizing import normalize
 from mauve_core.texts.normalizing_steps import titles_of_steps

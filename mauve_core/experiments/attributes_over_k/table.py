@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.json_codec import As, Settings, from_json
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 # Attachment name of the table.
 ATTACHMENT = "attributes"

@@ -18,11 +18,11 @@ from mauve_core.experiments.diversity.agreement import Agreement, agreement_of
 from mauve_core.experiments.diversity.answers import Answers, answers_of
 from mauve_core.experiments.diversity.human_clusters import MissedClusters, missed_clusters
 from mauve_core.experiments.diversity.measures import Diversity, diversity_of
+from mauve_core.runs import Run
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.diversity import Gap, gap_between_modes, unit_answers
-from mauve_core.store import Run
-from mauve_core.store.features import stored_features
 from mauve_core.texts.pairing import LEAST_PROMPTS
 
 SEVERAL = (
@@ -102,7 +102,7 @@ def diversity_of_run(run: Run, candidate: str | None = None, feature_store: Feat
     candidate : str, optional
         The only one to measure, also in pairs; by default, all.
     feature_store : FeatureStore, optional
-        As in :func:`mauve_core.store.features.stored_features`.
+        As in :func:`mauve_core.runs.features.stored_features`.
 
     Raises
     ------

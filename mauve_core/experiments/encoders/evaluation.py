@@ -12,9 +12,9 @@ from mauve_core.encoders.devices import with_known_precision
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.experiments.encoders.table import EncoderResult, EncoderTable
+from mauve_core.runs import Run
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import Run
 from mauve_core.texts.kinds import kind_of
 
 

@@ -27,12 +27,12 @@ from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
 from mauve_core.experiments.robustness.positions import POSITION_SCORE, POSITIONS
+from mauve_core.runs import Run
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import probabilities
 from mauve_core.stats.f_divergences import CLUSTER_SMOOTHING, FIVE, FIVE_BOUNDS
-from mauve_core.store import Run
 from mauve_core.texts.perturbations import Perturbation, perturb
 
 # Attachment name of the table.

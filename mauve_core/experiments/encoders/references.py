@@ -11,10 +11,10 @@ from mauve_core.experiments.encoders.table import FEWEST, EncoderTable
 from mauve_core.experiments.indicators import measure_indicators
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.judgments import QUESTIONS, Indicator, RatingStore, correlations, rank
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 from mauve_core.stats.rank_correlation import spearman
-from mauve_core.store import Run
 
 
 @dataclass(frozen=True)

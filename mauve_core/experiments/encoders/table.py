@@ -19,10 +19,10 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.json_codec import As, Count, NotNegative, RangedByName, Settings, Within, from_json
 from mauve_core.encoders.catalogue import names_our_own
 from mauve_core.experiments.encoders.request import encoder_titles
+from mauve_core.runs import Run
 from mauve_core.scoring.result import Difference, Scores
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, shared_ranks
 from mauve_core.stats.rank_correlation import spearman
-from mauve_core.store import Run
 
 # Attachment name of the table.
 ATTACHMENT = "encoders"

@@ -29,11 +29,11 @@ from mauve_core.experiments.methods.sides import Binned, Fit, Rows, Sides, Token
 from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
+from mauve_core.runs import Run
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.resampling import histogram_statistic, jackknife_sd, permutation_test, t_interval
 from mauve_core.stats.units import too_few
-from mauve_core.store import Run
-from mauve_core.store.features import stored_features
 from mauve_core.texts.pairing import keys_of, unit_names
 
 # Progress stage; counts fits.

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import As, Count, Extended, NotNegative, PValue, Settings, Written, from_json
 from mauve_core.experiments.methods.method import Method, parse_method
+from mauve_core.runs import Run
 from mauve_core.scoring.tables import overlap
 from mauve_core.stats.multiple_tests import holm
 from mauve_core.stats.rank_correlation import spearman
-from mauve_core.store import Run
 
 # Attachment name of the table.
 ATTACHMENT = "methods"

@@ -24,6 +24,8 @@ from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import Rows, split_rows, usable_rows
 from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.experiments.sweeps.request import STAGE, Request
+from mauve_core.runs import Run
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition, SeedSpread
 from mauve_core.stats.divergences import mauve, probabilities
@@ -31,8 +33,6 @@ from mauve_core.stats.f_divergences import CLUSTER_SMOOTHING, FIVE
 from mauve_core.stats.multiple_tests import POWER
 from mauve_core.stats.resampling import PermutationTest
 from mauve_core.stats.units import too_few
-from mauve_core.store import Run
-from mauve_core.store.features import stored_features
 from mauve_core.texts.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation
 from mauve_core.texts.pairing import units_among
 from mauve_core.texts.perturbations import CONTROL, PROBES, Perturbation, dosed, require_of

@@ -16,9 +16,9 @@ from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import As, Count, Holds, PValue, RangedByName, Settings, Share, from_json
 from mauve_core.base.words import Words
+from mauve_core.runs import Run
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.stats.f_divergences import FIVE, FIVE_BOUNDS
-from mauve_core.store import Run
 from mauve_core.texts.kinds import KINDS, TEXT, kind_of, parse_perturbation
 from mauve_core.texts.perturbations import CONTROL
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.prefixes import RunPrefixes
 from mauve_core.experiments.sweeps.request import Collector, Request, Swept, halved, whole_values
+from mauve_core.runs.features import stored_features
 from mauve_core.scoring.partitioning import MIN_TEXTS, clustering_seeds, partition, partitions, reduced_together
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.units import together
-from mauve_core.store.features import stored_features
 from mauve_core.texts.kinds import require_words
 from mauve_core.texts.pairing import units_to_draw
 

@@ -27,9 +27,9 @@ from mauve_core.experiments.methods.fitting import DRAWING
 from mauve_core.experiments.sweeps.request import numbers_within, whole_values
 from mauve_core.experiments.sweeps.sweep import attachment_name, require_positive
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
-from mauve_core.store import Run
-from mauve_core.store.checkpoints import FinishedParts
-from mauve_core.store.features import stored_features
+from mauve_core.runs import Run
+from mauve_core.runs.checkpoints import FinishedParts
+from mauve_core.runs.features import stored_features
 from mauve_core.texts.pairing import keys_of, unit_names
 
 # By axis: each estimator that has the parameter, and its name in ``estimators.ratio_estimators``.

@@ -12,8 +12,8 @@ from mauve_core.experiments.sweeps.clustered import over_k, over_length, over_n,
 from mauve_core.experiments.sweeps.request import Request, Swept
 from mauve_core.experiments.sweeps.stored import over_decoder, over_scale, usual_scales
 from mauve_core.experiments.sweeps.sweep import Sweep, SweepPoint, require_axis
-from mauve_core.store import Run
-from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.runs import Run
+from mauve_core.runs.checkpoints import FinishedParts
 
 _AXES: dict[Over, Callable[[Request], Swept]] = {
     "length": over_length,

@@ -15,10 +15,10 @@ from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.sweeps.sweep import SweepPoint
+from mauve_core.runs import Run
+from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.scoring.result import Partition, SeedSpread
 from mauve_core.stats.divergences import score_counts
-from mauve_core.store import Run
-from mauve_core.store.checkpoints import FinishedParts
 
 # Progress stage; counts partitions.
 STAGE = "Clustering"

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from mauve_core.base.config import AXES, SCORE_BOUNDS, SCORES, Over
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import As, Count, RangedByName, Settings, from_json
+from mauve_core.runs import Run
 from mauve_core.scoring.result import SeedSpread
-from mauve_core.store import Run
 
 
 @dataclass(frozen=True)

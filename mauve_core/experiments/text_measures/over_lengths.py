@@ -52,7 +52,7 @@ from mauve_core.experiments.text_measures.over_axis import (
 )
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_TEXTS, groups_of
 from mauve_core.experiments.text_measures.stored import collection_of, known_rows, run_context
-from mauve_core.store import Run
+from mauve_core.runs import Run
 from mauve_core.texts.kinds import require_words
 
 # Attachment name of the table.

@@ -41,7 +41,7 @@ from mauve_core.experiments.text_measures.over_axis import (
 )
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_TEXTS
 from mauve_core.experiments.text_measures.stored import collection_of, known_rows
-from mauve_core.store import Run
+from mauve_core.runs import Run
 
 # Attachment name of the table.
 ATTACHMENT = "neighbours"

@@ -30,7 +30,7 @@ from mauve_core.experiments.text_measures import (
     measure,
     settings_of,
 )
-from mauve_core.store import Run, RunStore
+from mauve_core.runs import Run, RunStore
 from mauve_core.texts import Corpus
 from mauve_core.texts.generations import ids_of_prompts
 from mauve_core.texts.pairing import column_of

@@ -16,9 +16,9 @@ from mauve_core.analysis.findings.of_run import findings_between, run_findings, 
 from mauve_core.analysis.gap_test import GapTest, gap_test
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.runs import Run
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import frontier_integral
-from mauve_core.store import Run
 from mauve_core.texts import read_corpus
 from tests.analysis.findings.test_finding import WORDS
 from tests.synthetic import make_run

@@ -16,9 +16,9 @@ from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.encoders import positions
 from mauve_core.experiments.encoders.positions import PositionTable, positions_run
-from mauve_core.figures.positions import position_rows, positions_in_words
+from mauve_core.figures.agreement import position_rows, positions_in_words
+from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.encoder_tables import position_example
 

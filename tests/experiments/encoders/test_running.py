@@ -18,9 +18,9 @@ from mauve_core.experiments.encoders import encoders_run, parse_encoder, referen
 from mauve_core.experiments.encoders.request import encoder_titles, with_absolute_path
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan, rank
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.tables import mean_and_spread, standings
-from mauve_core.store import RunStore
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.word_files import by_chance, by_topic

@@ -14,8 +14,8 @@ from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.encoders import EncoderTable, Reversal
 from mauve_core.experiments.encoders.table import ATTACHMENT, elsewhere
+from mauve_core.runs import RunStore
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, standings
-from mauve_core.store import RunStore
 from tests.encoder_tables import example, pairs, result_of
 from tests.synthetic import make_run
 

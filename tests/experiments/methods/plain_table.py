@@ -31,8 +31,8 @@ from mauve_core.experiments.methods.fitting import fit
 from mauve_core.experiments.methods.sides import Sides
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.stored import collection_of
-from mauve_core.store import Run, RunStore
-from mauve_core.store.features import stored_features
+from mauve_core.runs import Run, RunStore
+from mauve_core.runs.features import stored_features
 from tests.experiments.methods import plain_estimators as plain
 
 _ABOUT_DIRECT = """Direct estimation, in the paper's form, takes the mean over a side's own sample (own; section

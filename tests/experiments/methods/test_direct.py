@@ -19,9 +19,9 @@ from mauve_core.experiments.methods.direct import Likelihoods, log_likelihoods
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.stats.resampling import jackknife_sd
-from mauve_core.store import RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.experiments.methods import plain_table
 from tests.experiments.methods.plain_estimators import mauve

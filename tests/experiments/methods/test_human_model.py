@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.human_model import train, unused, windows
 from mauve_core.base.errors import InputError
-from mauve_core.demo.wikipedia import Paragraph
+from mauve_core.demo.texts import Paragraph
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.text_measures.collection import Collection
 from tests.experiments.methods.plain_table import read

@@ -24,10 +24,10 @@ from mauve_core.experiments.methods import (
     score_of,
 )
 from mauve_core.figures.agreement import answer
+from mauve_core.runs import Run
 from mauve_core.scoring.tables import rank_label, standings
 from mauve_core.stats.divergences import probabilities
 from mauve_core.stats.f_divergences import GENERATORS
-from mauve_core.store import Run
 from tests.synthetic import make_untold_run
 
 pytestmark = pytest.mark.integration

@@ -36,11 +36,11 @@ from mauve_core.experiments.methods.distances import MMD_SPLITS
 from mauve_core.experiments.methods.evaluation import TEST_STAGE, sides_of
 from mauve_core.experiments.methods.fitting import WITHOUT_HALVES, fit
 from mauve_core.experiments.methods.sides import Binned
+from mauve_core.runs import RunStore
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import probabilities
 from mauve_core.stats.resampling import bias_reduced
 from mauve_core.stats.units import units_of
-from mauve_core.store import RunStore
 from mauve_core.texts.pairing import keys_of, unit_names
 from tests.synthetic import make_run
 

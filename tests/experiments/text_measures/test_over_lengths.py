@@ -25,8 +25,8 @@ from mauve_core.experiments.text_measures.over_lengths import (
     over_lengths,
 )
 from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.store import RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.synthetic import make_run
 from tests.tiny_models import SENTENCES, make_gpt2
