@@ -38,7 +38,7 @@ _HOMES = {
     "scoring.result": ("Candidate", "Comparison", "Estimate", "Partition"),
     "scoring.serialization": ("to_json",),
     "scoring.tables": ("to_table",),
-    "store": ("Run", "RunStore"),
+    "runs": ("Run", "RunStore"),
     "texts": ("Corpus", "corpus_from_texts", "read_corpus"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

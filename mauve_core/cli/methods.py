@@ -85,6 +85,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_again_option(parser)
     add_output_options(parser, table=True)
     parser.set_defaults(run=of_run(_methods))
+    _add_encoders(commands)
 
 
 def _methods(args: argparse.Namespace) -> int:

@@ -90,8 +90,8 @@ class Shape:
 
 SHAPES = (
     Shape(1, "shapes:RunJson", ("compare", "study", "runs show", "runs again")),
-    Shape(1, "sharding_output:ShardedJson", ("shard-merge",)),
-    Shape(1, "shard_costs:ShardCostsJson", ("shard-run",)),
+    Shape(1, "sharding:ShardedJson", ("shard-merge",)),
+    Shape(1, "sharding:ShardCostsJson", ("shard-run",)),
     Shape(1, "shapes:GateJson", ("gate",)),
     Shape(1, "shapes:MeasureJson", ("measure",)),
     Shape(1, "shapes:MethodsJson", ("methods",)),
@@ -99,7 +99,7 @@ SHAPES = (
     Shape(1, "clusters:ClustersJson", ("clusters",)),
     Shape(1, "clusters:TextsJson", ("texts",)),
     Shape(1, "shapes:ExplainJson", ("explain",)),
-    Shape(1, "diversity_output:DiversityJson", ("diversity",)),
+    Shape(1, "shapes:DiversityJson", ("diversity",)),
     Shape(1, "shapes:TestJson", ("test",), named=False),
     Shape(1, "shapes:RankingsJson", ("ratings rank",)),
     Shape(1, "shapes:ProbeJson", ("probe",)),
@@ -109,7 +109,7 @@ SHAPES = (
     Shape(1, "stored:RunsJson", ("runs", "runs list")),
     Shape(1, "stored:BinJson", ("runs bin",)),
     Shape(1, "stored:DiskJson", ("runs disk",)),
-    Shape(1, "library:RunsComparedJson", ("runs compare",)),
+    Shape(1, "stored:RunsComparedJson", ("runs compare",)),
     Shape(1, "working:JobsJson", ("jobs",)),
     Shape(1, "working:LogJson", ("jobs log",)),
 )

@@ -276,9 +276,9 @@ COMMANDS: dict[str, dict[str, str | None]] = {
     },
     "measuring": {"measure": "compute text measures of a run or of files: T(Q), T(P) and their gap"},
     "methods": {
-        "methods": "apply other estimators, divergences and summaries to a stored run, and show how far they agree"
+        "methods": "apply other estimators, divergences and summaries to a stored run, and show how far they agree",
+        "encoders": "score a stored run's texts under several encoders, and show how far they agree",
     },
-    "encoders": {"encoders": "score a stored run's texts under several encoders, and show how far they agree"},
     "clusters": {
         "clusters": "show a stored run's clusters, those that cost most first",
         "texts": "show the texts of a cluster, or all texts with their clusters",
@@ -294,8 +294,10 @@ COMMANDS: dict[str, dict[str, str | None]] = {
         "attributes": "show what a stored run's clusters reveal about metadata, length, stop words and punctuation"
     },
     "published": {"published": "recompute the papers' correlation tables from their figures"},
-    "reporting": {"report": "write a stored run as one HTML file that works offline, or as text"},
-    "tracking": {"log": "log a stored run to Weights & Biases or MLflow"},
+    "reporting": {
+        "report": "write a stored run as one HTML file that works offline, or as text",
+        "log": "log a stored run to Weights & Biases or MLflow",
+    },
     "sweeping": {"sweep": "show a stored run's scores over one setting, or over one parameter of an estimator"},
     "working": {"jobs": "list background jobs; see jobs --help for other actions"},
     "serving": {
@@ -303,11 +305,13 @@ COMMANDS: dict[str, dict[str, str | None]] = {
         "demo": "the demo study: stored as a run if it does not exist yet, and shown in the browser",
         "password": "hash a password for MAUVE_LENS_PASSWORD_HASH",
         "work": None,
+        "mcp": "let a language-model agent read stored runs, over the Model Context Protocol",
     },
-    "agents": {"mcp": "let a language-model agent read stored runs, over the Model Context Protocol"},
-    "schemas": {"schema": "print the JSON Schema of what a command prints with --json"},
-    "completing": {"completion": "write a script with which a shell completes commands and options"},
-    "debugging": {"debug": "write a file to attach to a bug report, without texts, names or keys"},
+    "tooling": {
+        "schema": "print the JSON Schema of what a command prints with --json",
+        "completion": "write a script with which a shell completes commands and options",
+        "debug": "write a file to attach to a bug report, without texts, names or keys",
+    },
 }
 
 

@@ -157,6 +157,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     work = commands.add_parser("work")
     work.add_argument("folder", type=Path)
     work.set_defaults(run=_work)
+    _add_mcp(commands)
 
 
 def _add_port(parser: argparse.ArgumentParser) -> None:

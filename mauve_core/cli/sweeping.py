@@ -83,14 +83,15 @@ def table(sweep: Sweep) -> str:
 def estimator_table(sweep: EstimatorSweep) -> str:
     """MAUVE at every point, with its standard deviations over seeds and over texts."""
     from mauve_core.experiments.methods import ESTIMATORS
+    from mauve_core.figures.sweeps import ESTIMATOR_TITLES, about_default
 
-    rows = [["Estimator", estimator_sweeps.TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]
+    rows = [["Estimator", ESTIMATOR_TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]
     for point in sweep.points:
         cell = with_two_spreads(point.score.value, point.score.sd_seeds, point.score.sd_texts)
         title = ESTIMATORS[point.method].title
         rows.append([title, f"{point.value:g}", printable(point.candidate), str(point.score.n), cell])
     about = (
         f"{TITLES[_SHOWN]}: value \u00b1 standard deviation over seeds / over texts, {NONE} if there is none; larger "
-        f"is closer, at most 1. {estimator_sweeps.about_default(sweep)}"
+        f"is closer, at most 1. {about_default(sweep)}"
     )
     return f"{aligned(rows)}\n\n{about}"

@@ -29,6 +29,12 @@ from mauve_core.runs import RunStore
 from mauve_core.scoring.tables import aligned
 
 
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    _add_schema(commands)
+    _add_completion(commands)
+    _add_debug(commands)
+
+
 def _add_schema(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "schema",

@@ -21,3 +21,18 @@ from mauve_core.runs.folder import (
 from mauve_core.runs.index import DiskUse
 from mauve_core.runs.placing import PARTIAL, DeletedRun
 from mauve_core.runs.store import RunStore
+
+__all__ = [
+    "ATTACHED",
+    "COMPARISON",
+    "ID_PATTERN",
+    "PARTIAL",
+    "About",
+    "ChangedMeanwhileError",
+    "DeletedRun",
+    "DiskUse",
+    "Run",
+    "RunStore",
+    "RunSummary",
+    "run_id",
+]
