@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.shards.comparison import compare_shards
-from mauve_core.shards.engines import Done, LocalEngine
-from mauve_core.shards.places import Failures
+from mauve_core.shards.engines import Done, Failures, LocalEngine
 from mauve_core.shards.plan import Plan, ShardedComparison, Work
 from mauve_core.shards.tasks import Task, carry_out, remaining
 from tests.synthetic import topic_words

@@ -14,11 +14,9 @@ from __future__ import annotations
 import fnmatch
 import gzip
 import io
-import logging
 import re
 import stat
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,18 +35,12 @@ from mauve_core.texts.streams import PACKINGS, opened, packing_of
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo, FileSystem
 
-    from mauve_core.shards.tasks import Task
-
 
 # Shards that an error names.
 MOST_NAMED = 10
 
 # Of the files that a step writes side by side: the record, which is written last, and what it has the digests of.
 STEP_SUFFIXES = (".json", ".npy", ".npz", ".jsonl")
-
-# Shards of a side that are tried in a row if none of them can be used: then its place or its fields are wrong, or its
-# store refuses by now, not shards.
-MOST_IN_VAIN = 20
 
 REPAIR = "Repair or remove them, or name other fields if these are wrong, then start again: finished shards are kept"
 
@@ -156,77 +148,6 @@ def error_of(errors: Sequence[InputError], shards: int, hopeless: str = "") -> I
         allowed="; ".join(dict.fromkeys(error.allowed for error in errors[:MOST_NAMED] if error.allowed)),
         todo=(todos.pop() if len(todos) == 1 else "") or REPAIR,
     )
-
-
-class Failures:
-    """What fails while tasks are carried out: whether others still begin, and the error in the end.
-
-    After an error about one shard, others begin, unless many of its side have failed in a row. A side of which shards
-    were finished before goes on until one more succeeds: damaged ones may be all that is left at the beginning. After
-    one about damage of the work folder, others begin. After any other error, none does.
-
-    Parameters
-    ----------
-    tasks : sequence of Task
-        All of a pass, finished ones too.
-    left : sequence of Task
-        Those of them that are to be carried out.
-    log : Logger, optional
-        Where errors about single shards are told when they happen, because the end may be hours away.
-    """
-
-    def __init__(self, tasks: Sequence[Task], left: Sequence[Task], log: logging.Logger | None = None) -> None:
-        outputs = {task.output for task in left}
-        self._tasks, self._left, self._log = len(tasks), len(left), log
-        self._finished_before: set[str] = {task.args[0] for task in tasks if task.output not in outputs}
-        self._of_shards: list[InputError] = []
-        self._damage: list[tuple[Path, str]] = []
-        self._fatal: BaseException | None = None
-        self._succeeded: set[str] = set()
-        self._in_a_row: Counter[str] = Counter()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether no other task is to begin, unless one that is carried out succeeds."""
-        return self._fatal is not None or bool(self._hopeless())
-
-    def succeeded(self, task: Task) -> None:
-        """Note that a task is done."""
-        self._left -= 1
-        self._succeeded.add(task.args[0])
-        self._in_a_row[task.args[0]] = 0
-
-    def add(self, task: Task, error: BaseException) -> None:
-        """Note what a task has raised."""
-        self._left -= 1
-        if isinstance(error, DamagedError):
-            self._damage += error.damage
-            return
-        if not isinstance(error, ShardError):
-            self._fatal = self._fatal or error
-            return
-        if self._log is not None:
-            self._log.warning("A shard cannot be used, others go on: %s", error)
-        self._of_shards.append(error)
-        self._in_a_row[task.args[0]] += 1
-
-    def raise_any(self) -> None:
-        """Raise the error of the tasks, if there is one, when none is carried out any more."""
-        if self._fatal is not None:
-            raise self._fatal
-        if self._damage:
-            raise DamagedError.of(*dict(self._damage).items())
-        if self._of_shards:
-            raise error_of(self._of_shards, self._tasks, self._hopeless() if self._left else "")
-
-    def _hopeless(self) -> str:
-        """Say which shards of a side have failed in a row, if they are too many for others to begin."""
-        for side, failed in self._in_a_row.items():
-            if failed >= MOST_IN_VAIN and side in self._succeeded:
-                return f"the last {failed:,} of {side!r} that were tried"
-            if failed >= MOST_IN_VAIN and side not in self._finished_before:
-                return f"all of {side!r} that were tried"
-        return ""
 
 
 TEXT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")

@@ -19,11 +19,11 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.clusters.k_means import too_few
 from mauve_core.encoders.tokenizing import NoFeaturesError
-from mauve_core.shards import encoding, passes, places, timing
+from mauve_core.shards import encoding, passes, timing
 from mauve_core.shards.comparison import compare_shards, encode_tasks
-from mauve_core.shards.engines import engine_for
+from mauve_core.shards.engines import MOST_IN_VAIN, Failures, engine_for
 from mauve_core.shards.passes import require_enough_rows
-from mauve_core.shards.places import REPAIR, DamagedError, Failures, ShardError
+from mauve_core.shards.places import REPAIR, DamagedError, ShardError
 from mauve_core.shards.plan import Plan, Work, plan_of
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.texts import Named
@@ -302,7 +302,7 @@ def task_of(side: str, index: int) -> Task:
 def test_a_success_in_between_keeps_a_side_going() -> None:
     tasks = [task_of("model", index) for index in range(100)]
     found = Failures(tasks, tasks)
-    fail(found, "model", places.MOST_IN_VAIN)
+    fail(found, "model", MOST_IN_VAIN)
     assert found.stopped
     found.succeeded(task_of("human", 0))
     assert found.stopped
@@ -324,7 +324,7 @@ def test_many_failures_in_a_row_end_what_went_well_before() -> None:
     found = Failures(tasks, tasks)
     fail(found, "model", 5)
     found.succeeded(task_of("model", 50))
-    fail(found, "model", places.MOST_IN_VAIN - 1)
+    fail(found, "model", MOST_IN_VAIN - 1)
     found.succeeded(task_of("human", 50))
     fail(found, "model", 1)
     assert found.stopped
@@ -338,10 +338,10 @@ def test_many_failures_in_a_row_end_what_went_well_before() -> None:
 def test_shards_that_were_finished_before_keep_a_side_going_until_one_more_is() -> None:
     tasks = [task_of("model", index) for index in range(100)]
     found = Failures(tasks, tasks[:-1])
-    fail(found, "model", 3 * places.MOST_IN_VAIN)
+    fail(found, "model", 3 * MOST_IN_VAIN)
     assert not found.stopped
     found.succeeded(task_of("model", 90))
-    fail(found, "model", places.MOST_IN_VAIN)
+    fail(found, "model", MOST_IN_VAIN)
     assert found.stopped
 
 
