@@ -9,7 +9,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.cli.options import of_run, write
-from mauve_core.reporting.paper import methods_text
 from mauve_core.reporting.trackers import TRACKERS, log_run
 from mauve_core.runs import RunStore
 
@@ -40,10 +39,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--partition", choices=("pairwise", "joint"), help="for the text formats; default: pairwise, as published"
     )
     parser.set_defaults(run=of_run(_report))
+    _add_log(commands)
 
 
 def _report(args: argparse.Namespace) -> int:
-    from mauve_core.reporting.paper import latex_table, markdown_table
+    from mauve_core.reporting.paper import latex_table, markdown_table, methods_text
 
     if args.format == "html" and args.partition is not None:
         raise InputError(
@@ -82,7 +82,7 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "MLFLOW_TRACKING_URI. A run that is logged again stays one run of the tracker.",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
-    parser.add_argument("--to", choices=tuple(TRACKERS), required=True, help="the tracker")
+    parser.add_argument("--to", choices=TRACKERS, required=True, help="the tracker")
     parser.add_argument(
         "--project",
         metavar="NAME",

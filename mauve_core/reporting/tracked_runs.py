@@ -499,8 +499,8 @@ def _log_artifacts(client: Any, number: str, run: Tracked) -> None:
             if f"{folder}/{name}.json" not in there:
                 plain = table.astype(dict.fromkeys(table.select_dtypes(include="str"), object))
                 client.log_table(number, plain, f"{folder}/{name}.json")
-    for name, figure in run.figures.items():
-        client.log_figure(number, figure, f"figures/{name}.html")
+    for name, drawn in run.figures.items():
+        client.log_figure(number, drawn, f"figures/{name}.html")
     if run.report is not None:
         client.log_text(number, run.report.decode(), "report.html")
 

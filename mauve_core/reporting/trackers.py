@@ -7,15 +7,17 @@ The tracker's own settings decide where the run goes: ``WANDB_MODE=offline``, ``
 
 from __future__ import annotations
 
-from importlib import import_module
+from typing import TYPE_CHECKING
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require
-from mauve_core.reporting.tracked_runs import Logged
 from mauve_core.runs import Run
 
-# The module that writes to each tracker, by the name of its package.
-TRACKERS = {"wandb": "wandb_writer", "mlflow": "mlflow_writer"}
+if TYPE_CHECKING:
+    from mauve_core.reporting.tracked_runs import Logged
+
+# Trackers by the names of their packages.
+TRACKERS = ("wandb", "mlflow")
 
 
 def log_run(run: Run, to: str, *, project: str | None = None, texts: bool = False) -> Logged:
@@ -45,13 +47,12 @@ def log_run(run: Run, to: str, *, project: str | None = None, texts: bool = Fals
     --------
     >>> run.log("mlflow", project="decoders")  # doctest: +SKIP
     """
-    from mauve_core.reporting.tracked_runs import tracked
+    from mauve_core.reporting.tracked_runs import log_to_mlflow, log_to_wandb, tracked  # imports what draws figures
 
     if to not in TRACKERS:
         raise InputError(f"No tracker is named {to!r}", allowed=", ".join(TRACKERS))
     if project is not None and not project.strip():
         raise InputError("The project has no name", todo="Name one, or leave it out")
     require(to)
-    log = import_module(f"mauve_core.reporting.trackers.{TRACKERS[to]}").log
-    logged: Logged = log(tracked(run, texts=texts), project)
-    return logged
+    write = log_to_wandb if to == "wandb" else log_to_mlflow
+    return write(tracked(run, texts=texts), project)

@@ -38,7 +38,6 @@ from mauve_core.base.files import (
     write_atomically,
 )
 from mauve_core.clusters.features import require_usable
-from mauve_core.judgments import RatingStore
 from mauve_core.runs.folder import (
     ABOUT,
     ATTACHED,
@@ -65,7 +64,7 @@ def checked_run(folder: Path, names: set[str]) -> Run:
 
     Raises
     ------
-    StorageError, InputError, or an exception of ``store.folder.BROKEN``
+    StorageError, InputError, or an exception of ``folder.BROKEN``
         It is no complete run, a file is damaged, or there are others.
     """
     _check_names(folder, names)
@@ -450,6 +449,8 @@ def _check_run(folder: Path, source: Path, check: Callable[[Run], object] | None
         names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
         run = checked_run(folder, names)
         if RATINGS in names:
+            from mauve_core.judgments import RatingStore  # imports SciPy, which a run without ratings does not need
+
             RatingStore(folder / RATINGS).check()
         if check is not None:
             check(run)
