@@ -88,19 +88,21 @@ def effects() -> go.Figure:
     return effects_figure(pd.DataFrame([{**row, "comparison": each} for each in ("sides", "rest")]), SHOWN, OWN)
 
 
-def probes(source: str) -> ProbeTable:
+def probe_table(source: str) -> ProbeTable:
     others = [name for name in (HUMAN, *RUN) if name != source]
     lines = [line_of("none", 0.02, kind="control"), line_of("typos@0.5", 0.2), line_of("typos", 0.4)]
     return ProbeTable(source, (*lines, *(line_of(name, 0.1, kind="source") for name in others)))
 
 
 def doses() -> go.Figure:
-    table = probes(HUMAN)
+    table = probe_table(HUMAN)
     return dose_figure(table, dose_series(table), "mauve")
 
 
 def sensitivity(source: str) -> go.Figure:
-    return probes.sensitivity_figure(probes.sensitivity_frame(FLOW), CLUSTERS, perturbed_colour(probes(source), RUN))
+    return probes.sensitivity_figure(
+        probes.sensitivity_frame(FLOW), CLUSTERS, perturbed_colour(probe_table(source), RUN)
+    )
 
 
 def sweep() -> go.Figure:
@@ -149,7 +151,7 @@ OF_THE_RUN: dict[str, tuple[Callable[[], go.Figure], int]] = {
     "sweep": (sweep, 0),
     "methods": (methods, 0),
     "judged": (judged, 2),
-    "probes of human texts": (lambda: distance_figure(probes(HUMAN), "mauve", RUN), 0),
+    "probes of human texts": (lambda: distance_figure(probe_table(HUMAN), "mauve", RUN), 0),
     "map by source": (lambda: mapped("source"), 5),
 }
 

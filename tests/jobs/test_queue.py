@@ -20,7 +20,7 @@ from mauve_core.base import faults
 from mauve_core.base.errors import CancelledError, InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.progress import Progress
-from mauve_core.jobs import queue, state, worker
+from mauve_core.jobs import queue, worker
 from mauve_core.jobs import state as job_state
 from mauve_core.jobs.queue import remove_leftovers, uploads_folder
 from mauve_core.jobs.state import ALIVE, CANCEL, LOG, STATE, TASK, JobState, read_state, write_state
@@ -142,10 +142,10 @@ def test_a_killed_worker_is_noticed_and_its_resumed_job_makes_the_run(task: Comp
 
 
 def test_a_job_is_done_as_soon_as_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "PATIENCE_S", 0)
+    monkeypatch.setattr(job_state, "PATIENCE_S", 0)
     with (
         job(1, status="done") as done,
-        state.lock_of_worker(queue.jobs_folder() / done.id),
+        job_state.lock_of_worker(queue.jobs_folder() / done.id),
         pytest.raises(InputError, match="is done"),
     ):
         queue.resume(done.id)
@@ -214,7 +214,7 @@ def test_a_full_disk_starts_nothing(task: ComparisonTask, monkeypatch: pytest.Mo
     monkeypatch.setattr(job_state, "write_atomically", full)
     with pytest.raises(StorageError, match="No space"):
         queue.start(task)
-    assert [path.name for path in queue.jobs_folder().iterdir()] == [state.CHANGES]
+    assert [path.name for path in queue.jobs_folder().iterdir()] == [job_state.CHANGES]
 
 
 def test_paths_of_a_job_do_not_depend_on_the_folder(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
