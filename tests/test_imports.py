@@ -34,14 +34,13 @@ ORDER = (
     "judgments",
     "scoring",
     "shards",
-    "store",
+    "runs",
     "analysis",
     "experiments",
     "tasks",
     "jobs",
     "figures",
     "reporting",
-    "serving",
     "agents",
     "demo",
     "cli",
@@ -100,12 +99,12 @@ def test_imports_point_down():
 
 
 def test_the_walk_notices_an_import_that_points_back(tmp_path, monkeypatch):
-    for folder in ("stats", "store"):
+    for folder in ("stats", "runs"):
         (tmp_path / "mauve_core" / folder).mkdir(parents=True)
     (tmp_path / "mauve_core/stats/divergences.py").write_text("def f():\n    from mauve_core.runs import RunStore\n")
     (tmp_path / "mauve_core/runs/store.py").write_text("import mauve_core.stats.divergences\n")
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
-    assert wrong_directions() == ["mauve_core/stats/divergences.py:2: stats imports store"]
+    assert wrong_directions() == ["mauve_core/stats/divergences.py:2: stats imports runs"]
 
 
 def test_numbers_come_from_arrays_alone():

@@ -40,7 +40,7 @@ def made(source: str, file: str) -> dict[str, str]:
 
 
 def test_a_key_outlives_a_move_and_other_names() -> None:
-    before, after = made(CODE, "mauve_core/a.py"), made(f"import os\n\n{MOVED}", "mauve_core/store/b.py")
+    before, after = made(CODE, "mauve_core/a.py"), made(f"import os\n\n{MOVED}", "mauve_core/runs/b.py")
     assert list(before) == list(after)
     assert {key.split(":")[0] for key in before} == {"HALF", "Table.first"}
     changed = made(CODE.replace("n < 0", "n < 1"), "mauve_core/a.py")

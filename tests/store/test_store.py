@@ -154,7 +154,7 @@ def test_a_full_disk_leaves_everything_as_it_was(
             raise OSError(errno.ENOSPC, "No space left on device")
         write_atomically(path, content)  # type: ignore[arg-type]
 
-    for module in ("base.files", "store.folder", "texts.corpus", "encoders.external_features"):
+    for module in ("base.files", "runs.folder", "texts.corpus", "encoders.external_features"):
         monkeypatch.setattr(f"mauve_core.{module}.write_atomically", failing)
     with pytest.raises(StorageError, match="No space left"):
         save(store, "later")
