@@ -21,10 +21,9 @@ from shards import made
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.shards import clustering, comparison
-from mauve_core.shards import comparison as over_shards
 from mauve_core.shards.clustering import START_ITERATIONS
 from mauve_core.shards.costs import wall_seconds
-from mauve_core.shards.plan import GROUPS, Plan, Work
+from mauve_core.shards.plan import GROUPS, Plan, Work, plan_of
 from mauve_core.shards.tasks import carry_out, remaining
 
 PASSES = ("encode", "project", "start", "sum", "label")
@@ -119,7 +118,7 @@ def steps_timed(taken: list[tuple[str, float]]) -> Iterator[None]:
 def planned(folder: Path, rows: int, shards: int, d: int, k: int) -> Plan:
     places = made(folder, rows, shards, d)
     score = ScoreConfig(k=k, seeds=SEEDS, max_iterations=MOST_ITERATIONS, bootstrap=100)
-    return over_shards.plan_of(
+    return plan_of(
         places[HUMAN], {"model": places["model"]}, encoder=None, score=score, sample_rows=min(SAMPLED, rows // 2)
     )
 
@@ -129,7 +128,7 @@ def measured(folder: Path, rows: int, shards: int, d: int, k: int) -> list[tuple
     work = Work.begin(folder / f"work-{rows}-{d}-{k}", planned(folder, rows, shards, d, k))
     recorder, steps = Recorder(), []
     with steps_timed(steps):
-        found = over_shards.compare_shards(work, recorder)["model"]
+        found = comparison.compare_shards(work, recorder)["model"]
     c, each = found.components, rows / shards
     sizes = {"start": Size(found.sampled, d, c, k, SEEDS)}
     points = []

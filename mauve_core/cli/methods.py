@@ -272,7 +272,7 @@ def _encoders(args: argparse.Namespace) -> int:
     parts = [encoder_scores_table(table, args.score), encoder_agreement_table(table, args.score)]
     parts += [references_table(found, table)] if found else []
     write("\n\n".join(parts))
-    words, contradictions = figures.in_words(table, args.score)
+    words, contradictions = figures.encoders_in_words(table, args.score)
     notes = [f"{title}: {note}" for title, each in zip(table.titles, table.results, strict=True) for note in each.notes]
     for line in (words, *contradictions, *table.notes, *notes, *filter(None, [problem])):
         write(f"  {printable(line)}")
