@@ -386,8 +386,9 @@ def frontier_svg(points: pd.DataFrame, order: Sequence[str], banded: Sequence[st
         body.append(_svg_text(_LEFT + _SIDE + 48, _TOP + 10 + len(named) * _SVG_LINE_HEIGHT, more))
     label = html.escape(f"Divergence curves of {', '.join(order)}")
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" viewBox="0 0 {SVG_WIDTH} {SVG_HEIGHT}" '
-        f'width="{SVG_WIDTH}" height="{SVG_HEIGHT}" style="max-width:100%;height:auto" font-family="sans-serif" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" '
+        f'viewBox="0 0 {SVG_WIDTH} {SVG_HEIGHT}" width="{SVG_WIDTH}" height="{SVG_HEIGHT}" '
+        'style="max-width:100%;height:auto" font-family="sans-serif" '
         f'font-size="12" fill="currentColor">{"".join(body)}</svg>'
     )
 
