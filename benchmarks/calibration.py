@@ -36,10 +36,13 @@ from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig  # 
 from mauve_core.base.errors import InputError  # noqa: E402
 from mauve_core.base.files import write_atomically  # noqa: E402
 from mauve_core.base.progress import Progress, silent  # noqa: E402
-from mauve_core.experiments.text_measures import Discriminator, Distinct, Zipf, measured, with_groups  # noqa: E402
+from mauve_core.experiments.text_measures import measured, with_groups  # noqa: E402
 from mauve_core.experiments.text_measures.collection import Collection, by_unit  # noqa: E402
 from mauve_core.experiments.text_measures.context import MeasureContext, Tokens  # noqa: E402
+from mauve_core.experiments.text_measures.discriminator import Discriminator  # noqa: E402
+from mauve_core.experiments.text_measures.distinct import Distinct  # noqa: E402
 from mauve_core.experiments.text_measures.stored import collection_of  # noqa: E402
+from mauve_core.experiments.text_measures.zipf import Zipf  # noqa: E402
 from mauve_core.scoring.tables import reduced_integral  # noqa: E402
 from mauve_core.stats.two_groups import exchange_test, share_difference  # noqa: E402
 from mauve_core.texts import Corpus, corpus_from_texts  # noqa: E402

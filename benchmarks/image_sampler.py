@@ -23,7 +23,8 @@ from mauve_core.base.formatting import with_spread
 from mauve_core.base.progress import progress_for
 from mauve_core.demo.images import DEMO_RUN, OTHER_REAL
 from mauve_core.demo.make_images import TEMPERATURES, side_name
-from mauve_core.experiments.text_measures import MEASURES, Measure, measured, with_groups
+from mauve_core.experiments.text_measures import MEASURES, measured, with_groups
+from mauve_core.experiments.text_measures.base import Measure
 from mauve_core.experiments.text_measures.frechet import Frechet
 from mauve_core.experiments.text_measures.stored import collection_of, run_context
 from mauve_core.runs import Run, RunStore

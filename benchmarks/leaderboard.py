@@ -10,8 +10,10 @@ import sys
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import TO, correlation, with_plain_spaces
 from mauve_core.experiments import robustness
-from mauve_core.experiments.encoders import references, stored_encoders
-from mauve_core.experiments.text_measures import MEASURES, Value
+from mauve_core.experiments.encoders.references import references
+from mauve_core.experiments.encoders.table import stored_encoders
+from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.base import Value
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import agreement as figures
 from mauve_core.runs import RunStore

@@ -27,17 +27,10 @@ from mauve_core.base.config import DEFAULT_MODEL, HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import significant
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures import (
-    MEASURES,
-    Collection,
-    Measure,
-    MeasureContext,
-    MeasureDifference,
-    Measurements,
-    NotDefinedError,
-)
-from mauve_core.experiments.text_measures.collection import by_unit
-from mauve_core.experiments.text_measures.context import Tokens
+from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.base import Measure, MeasureDifference, Measurements, NotDefinedError
+from mauve_core.experiments.text_measures.collection import Collection, by_unit
+from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
 from mauve_core.experiments.text_measures.differences import Measured, measure_differences
 from mauve_core.experiments.text_measures.positions import Positions
 from mauve_core.experiments.text_measures.spread import Replicates, groups_of, replicate

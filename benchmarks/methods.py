@@ -18,9 +18,12 @@ from numpy.random import SeedSequence
 
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import ConsoleProgress
-from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodTable, disagreements, methods_run
-from mauve_core.experiments.methods.evaluation import sides_of
+from mauve_core.experiments.methods.evaluation import methods_run, sides_of
 from mauve_core.experiments.methods.fitting import fit
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.methods.method import PRESETS, Method
+from mauve_core.experiments.methods.ranks import disagreements
+from mauve_core.experiments.methods.table import MethodTable
 from mauve_core.runs import Run, RunStore
 from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.stats.f_divergences import GENERATORS

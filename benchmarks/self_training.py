@@ -38,7 +38,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.demo.texts import paragraphs
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.diversity import diversity_of_run
+from mauve_core.experiments.diversity.of_run import diversity_of_run
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.stats.diversity import Mean

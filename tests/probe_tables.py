@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeLine, ProbeTable
-from mauve_core.experiments.robustness.table import LineKind
+from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.runs import Run
 from mauve_core.scoring.result import SeedSpread
 

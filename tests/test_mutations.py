@@ -18,8 +18,8 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.experiments.attributes_over_k.table import stored_attributes
 from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
 from mauve_core.experiments.documents import check_documents
-from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.encoders.positions import stored_positions
+from mauve_core.experiments.encoders.table import stored_encoders
 from mauve_core.experiments.methods.table import stored_methods
 from mauve_core.experiments.over_shards import stored_over_shards
 from mauve_core.experiments.robustness.table import stored_probes

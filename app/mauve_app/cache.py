@@ -50,7 +50,7 @@ from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.experiments import findings as experiment_findings
-from mauve_core.experiments.diversity import RunDiversity, diversity_of_run
+from mauve_core.experiments.diversity.of_run import RunDiversity, diversity_of_run
 from mauve_core.experiments.findings import Finding as RunFinding
 from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.figures import frontier
@@ -505,7 +505,7 @@ def text_findings(run_id: str, candidate: str, reference: str = HUMAN) -> tuple[
 
 @kept_by_run(max_entries=8, show_spinner="Comparing the answers to each prompt")
 def answer_diversity(run_id: str) -> RunDiversity:
-    """As ``mauve_core.experiments.diversity.diversity_of_run``."""
+    """As ``mauve_core.experiments.diversity.of_run.diversity_of_run``."""
     return diversity_of_run(load_run(run_id))
 
 

@@ -19,7 +19,7 @@ from mauve_core.texts.streams import refusals
 from mauve_core.texts.text_files import TextFile
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.attributes_over_k import AttributeTable
+    from mauve_core.experiments.attributes_over_k.table import AttributeTable
 
 _TITLES = {
     "accuracy": "accuracy",
@@ -122,7 +122,7 @@ def tables(found: AttributeTable) -> str:
 
 
 def _table(own: Sequence[Attribute], other: Sequence[Attribute], names: Sequence[str], title: str) -> str:
-    from mauve_core.experiments.attributes_over_k import OWN
+    from mauve_core.experiments.attributes_over_k.table import OWN
 
     cells = [["Column", *(["clusters of"] if title else []), "k", "n", *(_TITLES[name] for name in names)]]
     for whose, rows in ((OWN, own), (title, other)):

@@ -25,7 +25,7 @@ from mauve_core.scoring.tables import (
 )
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.text_measures import MeasureDifference
+    from mauve_core.experiments.text_measures.base import MeasureDifference
 
 # Columns of what is printed about a measure.
 _WIDTH = 100

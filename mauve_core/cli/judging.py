@@ -21,7 +21,9 @@ from mauve_core.texts import Corpus
 from mauve_core.texts.streams import refusals
 
 if TYPE_CHECKING:
-    from mauve_core.judgments import Correlation, Indicator, Player, Ranking, Rating
+    from mauve_core.judgments.correlating import Correlation, Indicator
+    from mauve_core.judgments.ranking import Player, Ranking
+    from mauve_core.judgments.ratings import Rating
 
 _READING = (
     "Score: Bradley-Terry; a source beats one that is 100 points lower in 73% of pairs. Mean 0 over finite scores.",
@@ -72,7 +74,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _export(args: argparse.Namespace) -> int:
-    from mauve_core.judgments import RatingStore, ratings_to_csv
+    from mauve_core.judgments.storage import RatingStore
+    from mauve_core.judgments.tables import ratings_to_csv
 
     store = RatingStore(RunStore().load(args.id).ratings_path)
     ratings, counts = store.list(), store.counts()
@@ -86,7 +89,9 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from mauve_core.judgments import RatingStore, ratings_from_file, with_digests
+    from mauve_core.judgments.ratings import with_digests
+    from mauve_core.judgments.storage import RatingStore
+    from mauve_core.judgments.tables import ratings_from_file
 
     run = RunStore().load(args.id)
     read, notes = ratings_from_file(Path(args.file))
@@ -124,7 +129,8 @@ def _rank(args: argparse.Namespace) -> int:
         raise InputError(wrong, allowed=allowed, received=repr(args.question), todo=todo)
     if not questions:
         raise InputError(f"{args.what} has no ratings", todo="Rate pairs in the app, or import ratings")
-    from mauve_core.judgments import correlations, rank
+    from mauve_core.judgments.correlating import correlations
+    from mauve_core.judgments.ranking import rank
 
     rankings = [
         rank(
@@ -165,7 +171,8 @@ def _ratings_of(
         todo = "List the runs with: mauve-lens runs; check the name and the folder of a file"
         raise InputError(f"{what} is neither a stored run nor a file", todo=todo)
     from mauve_core.experiments.indicators import run_indicators
-    from mauve_core.judgments import RatingStore, ratings_from_table
+    from mauve_core.judgments.storage import RatingStore
+    from mauve_core.judgments.tables import ratings_from_table
 
     if exists and not (is_run and path.is_dir()):
         require_plain_file(path, "table of ratings")

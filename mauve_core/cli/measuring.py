@@ -39,7 +39,7 @@ from mauve_core.scoring.tables import aligned
 from mauve_core.texts.kinds import common_kind, require_words
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.text_measures import Measurements, Value
+    from mauve_core.experiments.text_measures.base import Measurements, Value
     from mauve_core.experiments.text_measures.over_lengths import LengthTable
     from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
     from mauve_core.experiments.text_measures.ranking import MeasureStanding
@@ -200,7 +200,8 @@ def _gaps_over(found: LengthTable, measure: str, axis: str, places: Sequence[int
 def _of_files(args: argparse.Namespace) -> Measurements:
     files = text_files(args, {HUMAN: args.human, **models_of(args)}, quiet=args.quiet)
     corpora = read(files)
-    from mauve_core.experiments.text_measures import MeasureContext, measure
+    from mauve_core.experiments.text_measures import measure
+    from mauve_core.experiments.text_measures.context import MeasureContext
     from mauve_core.experiments.text_measures.stored import collection_of
 
     require_device(args.device)

@@ -104,7 +104,7 @@ SHAPES = (
     Shape(1, "shapes:RankingsJson", ("ratings rank",)),
     Shape(1, "shapes:ProbeJson", ("probe",)),
     Shape(1, "shapes:AttributesJson", ("attributes",)),
-    Shape(1, "mauve_core.experiments.published:PublishedJson", ("published",)),
+    Shape(1, "mauve_core.experiments.published.agreement:PublishedJson", ("published",)),
     Shape(1, "shapes:SweepJson", ("sweep",)),
     Shape(1, "stored:RunsJson", ("runs", "runs list")),
     Shape(1, "stored:BinJson", ("runs bin",)),

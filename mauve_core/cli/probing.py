@@ -14,7 +14,7 @@ from mauve_core.texts.kinds import KINDS, Kind, kind_of
 from mauve_core.texts.perturbations import usage
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.robustness import ProbeTable
+    from mauve_core.experiments.robustness.table import ProbeTable
 
 _TITLES = {
     "forward-kl": "KL(P|Q)",
@@ -72,7 +72,7 @@ def _probe(args: argparse.Namespace) -> int:
 
 
 def _derived(found: ProbeTable) -> dict[str, Any]:
-    from mauve_core.experiments.robustness import detections, summary
+    from mauve_core.experiments.robustness.detection import detections, summary
 
     return {
         "summary": summary(found),
@@ -88,7 +88,9 @@ def _notes(found: ProbeTable) -> list[str]:
 
 def table(found: ProbeTable) -> str:
     """What MAUVE detects, in words; then one row per line: shares of changed and moved texts, and each measure."""
-    from mauve_core.experiments.robustness import PROBE_SCORES, about_test, detections, positions_sentence, summary
+    from mauve_core.experiments.robustness.detection import about_test, detections, summary
+    from mauve_core.experiments.robustness.positions import positions_sentence
+    from mauve_core.experiments.robustness.table import PROBE_SCORES
     from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
 
     rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in PROBE_SCORES), "detectable"]]

@@ -11,7 +11,7 @@ from mauve_core.cli.options import write, write_json
 from mauve_core.scoring.tables import aligned
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.published import Agreement, ColumnAgreement
+    from mauve_core.experiments.published.agreement import Agreement, ColumnAgreement
 
 _WIDTH = 120
 
@@ -79,7 +79,7 @@ def _worst(row: Agreement) -> str:
 
 
 def _beside(row: Agreement | ColumnAgreement) -> list[str]:
-    from mauve_core.experiments.published import Agreement
+    from mauve_core.experiments.published.agreement import Agreement
 
     worst = isinstance(row, Agreement) and row.statistic == "worst-case"
     published = f"{written(row.published, 3)}{' (w)' if worst else ''}"

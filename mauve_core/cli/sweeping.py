@@ -12,7 +12,8 @@ from mauve_core.cli.options import add_device_option, add_output_options, of_run
 from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.sweeps import EstimatorSweep, Sweep
+    from mauve_core.experiments.sweeps.estimators import EstimatorSweep
+    from mauve_core.experiments.sweeps.sweep import Sweep
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
 _SHOWN = "mauve"
@@ -47,7 +48,7 @@ def _sweep(args: argparse.Namespace) -> int:
 
 
 def _shown(sweep: Sweep | EstimatorSweep) -> str:
-    from mauve_core.experiments.sweeps import EstimatorSweep
+    from mauve_core.experiments.sweeps.estimators import EstimatorSweep
 
     return estimator_table(sweep) if isinstance(sweep, EstimatorSweep) else table(sweep)
 
@@ -82,7 +83,7 @@ def table(sweep: Sweep) -> str:
 
 def estimator_table(sweep: EstimatorSweep) -> str:
     """MAUVE at every point, with its standard deviations over seeds and over texts."""
-    from mauve_core.experiments.methods import ESTIMATORS
+    from mauve_core.experiments.methods.kinds import ESTIMATORS
     from mauve_core.figures.sweeps import ESTIMATOR_TITLES, about_default
 
     rows = [["Estimator", ESTIMATOR_TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.archives import load_array
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import EVERY_AXIS, HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import USUAL_ENCODERS as USUAL
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import digest_of_file, write_array, write_atomically
 from mauve_core.base.progress import Progress, silent
@@ -43,14 +44,13 @@ from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT as ATTRIBUTES
-from mauve_core.experiments.encoders import USUAL
 from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
 from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
-from mauve_core.experiments.methods import PRESETS
+from mauve_core.experiments.methods.method import PRESETS
 from mauve_core.experiments.methods.table import ATTACHMENT as METHODS
-from mauve_core.experiments.robustness import PAPER
+from mauve_core.experiments.robustness.experiment import PAPER
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.experiments.sweeps import EVERY_AXIS, attachment_name
+from mauve_core.experiments.sweeps.sweep import attachment_name
 from mauve_core.experiments.text_measures.over_lengths import ATTACHMENT as LENGTHS
 from mauve_core.experiments.text_measures.over_neighbours import ATTACHMENT as NEIGHBOURS
 from mauve_core.experiments.text_measures.stored import ATTACHMENT as MEASURES

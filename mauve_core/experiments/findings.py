@@ -15,9 +15,9 @@ from typing import Literal
 
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import UNKNOWN, printable, with_spread
-from mauve_core.experiments.encoders import stored_encoders
-from mauve_core.experiments.robustness import stored_probes
+from mauve_core.experiments.encoders.table import stored_encoders
 from mauve_core.experiments.robustness.detection import detections
+from mauve_core.experiments.robustness.table import stored_probes
 from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.base import Value
 from mauve_core.experiments.text_measures.ranking import measure_standings

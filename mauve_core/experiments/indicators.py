@@ -19,9 +19,10 @@ from mauve_core.decoding import parse_decoder
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.table import MethodTable, stored_methods
 from mauve_core.experiments.score_spread import score_sds_over_texts
-from mauve_core.experiments.text_measures import Measurements, measure_title
+from mauve_core.experiments.text_measures import measure_title
+from mauve_core.experiments.text_measures.base import Measurements
 from mauve_core.experiments.text_measures.stored import decoder_of, stored_measurements
-from mauve_core.judgments import Indicator
+from mauve_core.judgments.correlating import Indicator
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES

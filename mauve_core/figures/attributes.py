@@ -18,8 +18,7 @@ import plotly.graph_objects as go
 
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
-from mauve_core.experiments.attributes_over_k import OWN, AttributeTable
-from mauve_core.experiments.attributes_over_k.table import Line
+from mauve_core.experiments.attributes_over_k.table import OWN, AttributeTable, Line
 from mauve_core.figures import draw
 from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,

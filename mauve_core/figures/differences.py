@@ -20,7 +20,8 @@ from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, UNBROKEN, interval, significant, written
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.text_measures import Measurements, measure_title
+from mauve_core.experiments.text_measures import measure_title
+from mauve_core.experiments.text_measures.base import Measurements
 from mauve_core.experiments.text_measures.ranking import measure_standings, ranked_tests, test_decimals
 from mauve_core.experiments.text_measures.spread import CONFIDENCE
 from mauve_core.figures import draw

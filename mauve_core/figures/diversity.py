@@ -11,7 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.base.formatting import interval, written
-from mauve_core.experiments.diversity import Contrast, Diversity, RunDiversity
+from mauve_core.experiments.diversity.measures import Contrast, Diversity
+from mauve_core.experiments.diversity.of_run import RunDiversity
 from mauve_core.experiments.diversity.wording import DISTANCE_DECIMALS, modes_with_interval
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace

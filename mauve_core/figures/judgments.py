@@ -27,7 +27,8 @@ from mauve_core.figures.theme import (
     candidate_styles,
     short_name,
 )
-from mauve_core.judgments import Correlation, Indicator, Player, Ranking
+from mauve_core.judgments.correlating import Correlation, Indicator
+from mauve_core.judgments.ranking import Player, Ranking
 from mauve_core.scoring.tables import rank_label
 
 # With fewer candidates even a perfect correlation arises by chance in more than one case in a hundred.

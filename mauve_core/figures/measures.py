@@ -23,7 +23,8 @@ import plotly.graph_objects as go
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN, decimals_of, interval, with_named_spreads
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.text_measures import Measurements, Row, Value, measure_title
+from mauve_core.experiments.text_measures import measure_title
+from mauve_core.experiments.text_measures.base import Measurements, Row, Value
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title
 from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
 from mauve_core.experiments.text_measures.ranking import measure_standings

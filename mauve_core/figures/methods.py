@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS, HUMAN
 from mauve_core.base.formatting import (
     SCORE_DECIMALS,
     decimals_of,
@@ -26,15 +26,9 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.methods import (
-    ABOUT_CORRECTIONS,
-    ABOUT_EXPECTATIONS,
-    Method,
-    MethodResult,
-    MethodScore,
-    MethodTable,
-)
+from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.ranks import MARK, Joined, MethodStanding, method_standings, score_of
+from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable
 from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,
     Style,

@@ -23,8 +23,8 @@ from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_spread
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.methods import SUMMARIES
-from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeLine, ProbeTable
+from mauve_core.experiments.methods.kinds import SUMMARIES
+from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeLine, ProbeTable
 from mauve_core.figures import draw
 from mauve_core.figures.draw import End, Trace
 from mauve_core.figures.theme import (

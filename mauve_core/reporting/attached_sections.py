@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import AXES, ESTIMATOR_AXES, HUMAN, SCORES, Over
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import NONE, as_percent, correlation, significant
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.cluster_shares import ABOUT as ABOUT_CLUSTERS
 from mauve_core.experiments.cluster_shares import cluster_rows, columns_of, sentence, share_table
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, stored_clusters_over_all
-from mauve_core.experiments.encoders import EncoderTable, references, stored_encoders
 from mauve_core.experiments.encoders.positions import stored_positions
-from mauve_core.experiments.methods import ESTIMATORS, method_standings
-from mauve_core.experiments.methods.ranks import about_ranks
+from mauve_core.experiments.encoders.references import references
+from mauve_core.experiments.encoders.table import EncoderTable, stored_encoders
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.methods.ranks import about_ranks, method_standings
 from mauve_core.experiments.methods.table import stored_methods
 from mauve_core.experiments.over_shards import (
     ABOUT,
@@ -28,17 +29,13 @@ from mauve_core.experiments.over_shards import (
     sample_sentence,
     stored_over_shards,
 )
-from mauve_core.experiments.robustness import about_test, detections, positions_sentence, stored_probes, summary
-from mauve_core.experiments.sweeps import (
-    AXES,
-    ESTIMATOR_AXES,
-    EstimatorSweep,
-    Over,
-    Sweep,
-    stored_estimator_sweep,
-    stored_sweep,
-)
-from mauve_core.experiments.text_measures import MeasureDifference, Measurements, measure_title
+from mauve_core.experiments.robustness.detection import about_test, detections, summary
+from mauve_core.experiments.robustness.positions import positions_sentence
+from mauve_core.experiments.robustness.table import stored_probes
+from mauve_core.experiments.sweeps.estimators import EstimatorSweep, stored_estimator_sweep
+from mauve_core.experiments.sweeps.sweep import Sweep, stored_sweep
+from mauve_core.experiments.text_measures import measure_title
+from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements
 from mauve_core.experiments.text_measures.ranking import (
     closest_sentence,
     measure_standings,

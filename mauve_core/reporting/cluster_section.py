@@ -36,8 +36,8 @@ from mauve_core.analysis.precomputed import (
 from mauve_core.base.config import FDR, HUMAN, PartitionKind
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, percent_with_interval, written
-from mauve_core.experiments.attributes_over_k import AttributeTable, stored_attributes
-from mauve_core.experiments.diversity import diversity_of_run, several_answers
+from mauve_core.experiments.attributes_over_k.table import AttributeTable, stored_attributes
+from mauve_core.experiments.diversity.of_run import diversity_of_run, several_answers
 from mauve_core.experiments.diversity.wording import (
     ABOUT_AGREEMENT,
     AGREEMENT_COLUMNS,

@@ -6,19 +6,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
+from mauve_core.base.config import ATTRIBUTE_SPLITS as SPLITS
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import NotBlank, Within
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.attributes_over_k import (
-    SPLITS,
-    AttributeTable,
-    OtherTexts,
-    attributes_run,
-    encoded_texts,
-    texts_of_run,
-)
-from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
+from mauve_core.experiments.attributes_over_k.held_out import attributes_run
+from mauve_core.experiments.attributes_over_k.other_clusters import OtherTexts, encoded_texts, texts_of_run
+from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, AttributeTable
 from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.base import RunTask, Splits
 from mauve_core.texts.text_files import TextFile

@@ -11,15 +11,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import names_files
-from mauve_core.experiments.encoders import (
-    EncoderTable,
-    encoders_run,
-    parse_encoder,
-    stored_encoders,
-    usual_encoders,
-)
-from mauve_core.experiments.encoders.request import with_absolute_path
-from mauve_core.experiments.encoders.table import ATTACHMENT
+from mauve_core.experiments.encoders.evaluation import encoders_run
+from mauve_core.experiments.encoders.request import parse_encoder, usual_encoders, with_absolute_path
+from mauve_core.experiments.encoders.table import ATTACHMENT, EncoderTable, stored_encoders
 from mauve_core.runs import Run
 from mauve_core.tasks.base import RunTask
 from mauve_core.texts.kinds import kind_of
@@ -32,7 +26,7 @@ class CompareEncodersTask(RunTask):
     Attributes
     ----------
     encoders : tuple of str or None
-        In the format of :func:`mauve_core.experiments.encoders.parse_encoder`; None takes those that are on this
+        In the format of :func:`mauve_core.experiments.encoders.request.parse_encoder`; None takes those that are on this
         machine. The run's own encoder is always compared.
     device : str
         ``auto``, ``cpu``, ``cuda`` ...

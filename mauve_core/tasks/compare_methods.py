@@ -11,8 +11,10 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import NotBlank, Within
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import PACKAGED
-from mauve_core.experiments.methods import PRESETS, MethodTable, Models, methods_run, parse_method, stored_methods
-from mauve_core.experiments.methods.table import ATTACHMENT
+from mauve_core.experiments.methods.direct import Models
+from mauve_core.experiments.methods.evaluation import methods_run
+from mauve_core.experiments.methods.method import PRESETS, parse_method
+from mauve_core.experiments.methods.table import ATTACHMENT, MethodTable, stored_methods
 from mauve_core.runs import Run
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import RunTask
@@ -30,9 +32,9 @@ Model = Annotated[NotBlank, Located(_absolute)]
 
 @dataclass(frozen=True)
 class CompareMethodsTask(RunTask):
-    """Methods on a stored run; the fields are parameters of :func:`mauve_core.experiments.methods.methods_run`.
+    """Methods on a stored run; the fields are parameters of :func:`mauve_core.experiments.methods.evaluation.methods_run`.
 
-    ``methods`` are in the format of :func:`mauve_core.experiments.methods.parse_method`; the first one is the
+    ``methods`` are in the format of :func:`mauve_core.experiments.methods.method.parse_method`; the first one is the
     reference. The models are causal ones for direct estimation; give both or none.
     """
 

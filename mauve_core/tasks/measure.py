@@ -9,7 +9,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import NotBlank
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import names_files
-from mauve_core.experiments.text_measures import MEASURES, Measurements
+from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.base import Measurements
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, answering, measure_run
 from mauve_core.runs import Run
 from mauve_core.tasks.amounts import Amount

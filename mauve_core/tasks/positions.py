@@ -11,14 +11,13 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import NotBlank, Within
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import names_files
-from mauve_core.experiments.encoders import parse_encoder, usual_encoders
 from mauve_core.experiments.encoders.positions import (
     ATTACHMENT,
     PositionTable,
     positions_run,
     stored_positions,
 )
-from mauve_core.experiments.encoders.request import with_absolute_path
+from mauve_core.experiments.encoders.request import parse_encoder, usual_encoders, with_absolute_path
 from mauve_core.runs import Run
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.tasks.base import RunTask
@@ -31,7 +30,7 @@ class PositionsTask(RunTask):
     Attributes
     ----------
     encoders : tuple of str or None
-        In the format of :func:`mauve_core.experiments.encoders.parse_encoder`; None takes those of a stored table, or
+        In the format of :func:`mauve_core.experiments.encoders.request.parse_encoder`; None takes those of a stored table, or
         those that are on this machine. The run's own encoder is always among them.
     texts : int
         Human texts to read.

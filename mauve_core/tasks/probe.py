@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mauve_core.base.config import HUMAN
+from mauve_core.base.config import PROBE_SPLITS as SPLITS
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import NotBlank, Seeds
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.robustness import SPLITS, ProbeTable, probe_run
-from mauve_core.experiments.robustness.table import ATTACHMENT
+from mauve_core.experiments.robustness.experiment import probe_run
+from mauve_core.experiments.robustness.table import ATTACHMENT, ProbeTable
 from mauve_core.runs import Run
 from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import RunTask, Splits
@@ -19,7 +20,7 @@ from mauve_core.texts.kinds import kind_of, parse_perturbation
 
 @dataclass(frozen=True)
 class ProbeTask(RunTask):
-    """Perturbation probes of a stored run; the fields are parameters of ``experiments.robustness.probe_run``.
+    """Perturbation probes of a stored run; the fields are parameters of ``experiments.robustness.experiment.probe_run``.
 
     ``perturbations`` are in the format of :func:`mauve_core.texts.kinds.parse_perturbation`. None stands for those
     that are usual for the run's kind of items.

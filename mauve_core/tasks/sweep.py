@@ -5,19 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from mauve_core.base.config import ESTIMATOR_AXES, Axis
 from mauve_core.base.json_codec import NotBlank, Seeds
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.sweeps import (
-    ESTIMATOR_AXES,
-    Axis,
-    EstimatorSweep,
-    Sweep,
-    attachment_name,
-    estimator_sweep,
-    require_axis,
-    sweep_run,
-)
+from mauve_core.experiments.sweeps.estimators import EstimatorSweep, estimator_sweep
+from mauve_core.experiments.sweeps.execution import sweep_run
 from mauve_core.experiments.sweeps.request import positive_values
+from mauve_core.experiments.sweeps.sweep import Sweep, attachment_name, require_axis
 from mauve_core.runs import Run
 from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.tasks.amounts import Amount, settings_in_words
@@ -26,9 +20,9 @@ from mauve_core.tasks.base import RunTask
 
 @dataclass(frozen=True)
 class SweepTask(RunTask):
-    """A sweep of a stored run; the fields are parameters of :func:`mauve_core.experiments.sweeps.sweep_run`.
+    """A sweep of a stored run; the fields are parameters of :func:`mauve_core.experiments.sweeps.execution.sweep_run`.
 
-    For an axis of :data:`mauve_core.experiments.sweeps.ESTIMATOR_AXES`, of ``estimator_sweep``, which uses no device.
+    For an axis of :data:`mauve_core.base.config.ESTIMATOR_AXES`, of ``estimator_sweep``, which uses no device.
     """
 
     kind: ClassVar[str] = "sweep"

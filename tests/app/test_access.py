@@ -16,7 +16,7 @@ from mauve_app.views import judge_rating
 from mauve_core.base import sharing
 from mauve_core.base.errors import InputError, RefusedError
 from mauve_core.jobs import queue
-from mauve_core.judgments import RatingStore
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run
 
 pytestmark = pytest.mark.integration

@@ -25,8 +25,8 @@ from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.words import TEXTS
-from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
+from mauve_core.experiments.encoders.table import EncoderTable
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.experiments.over_shards import closest_over_all
 from mauve_core.figures.theme import as_label

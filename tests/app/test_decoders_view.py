@@ -17,13 +17,11 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel, text_kind
-from mauve_core.experiments.methods import ESTIMATORS
-from mauve_core.experiments.sweeps import (
-    EstimatorSweep,
-    usual_parameters,
-    usual_values,
-)
-from mauve_core.experiments.text_measures import MEASURES, Measurements, Value
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.sweeps.estimators import EstimatorSweep, usual_parameters
+from mauve_core.experiments.sweeps.execution import usual_values
+from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.base import Measurements, Value
 from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, measure_tests_sentence
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
 from mauve_core.figures.sweeps import score_in_words

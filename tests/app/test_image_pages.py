@@ -12,9 +12,10 @@ from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness import probe_run
+from mauve_core.experiments.robustness.experiment import probe_run
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.experiments.sweeps import attachment_name, sweep_run
+from mauve_core.experiments.sweeps.execution import sweep_run
+from mauve_core.experiments.sweeps.sweep import attachment_name
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.runs import RunStore
 from mauve_core.tasks.attributes import AttributesTask

@@ -13,8 +13,9 @@ from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness import ProbeTable, probe_run, summary
-from mauve_core.experiments.robustness.table import ATTACHMENT
+from mauve_core.experiments.robustness.detection import summary
+from mauve_core.experiments.robustness.experiment import probe_run
+from mauve_core.experiments.robustness.table import ATTACHMENT, ProbeTable
 from mauve_core.images.perturbing import PROBES
 from mauve_core.runs import Run, RunStore
 from mauve_core.texts.kinds import parse_perturbation

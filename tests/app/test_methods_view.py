@@ -15,15 +15,10 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import METHOD_SEEDS
 from mauve_core.base.formatting import with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.methods import (
-    ESTIMATORS,
-    Method,
-    MethodResult,
-    MethodScore,
-    MethodTable,
-    stored_methods,
-)
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.ranks import MARK
+from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable, stored_methods
 from mauve_core.figures.methods import leaderboard_decimals, score_labels
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import mean_and_spread

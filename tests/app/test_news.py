@@ -15,7 +15,7 @@ from mauve_core.analysis.precomputed import run_words
 from mauve_core.base import sharing
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import TASK, write_state
-from mauve_core.judgments import RatingStore
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore
 from tests.job_folders import job
 from tests.synthetic import make_run

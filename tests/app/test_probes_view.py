@@ -20,19 +20,13 @@ from mauve_app.views.probes_items import PAGE_SIZE
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import PROBE_SPLITS as SPLITS
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness import (
-    PAPER,
-    PROBE_SCORES,
-    SPLITS,
-    ProbeTable,
-    detections,
-    probe_run,
-    stored_probes,
-)
-from mauve_core.experiments.robustness.table import ATTACHMENT
+from mauve_core.experiments.robustness.detection import detections
+from mauve_core.experiments.robustness.experiment import PAPER, probe_run
+from mauve_core.experiments.robustness.table import ATTACHMENT, PROBE_SCORES, ProbeTable, stored_probes
 from mauve_core.figures.probes import by_distance, flows_frame, spread_label
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare

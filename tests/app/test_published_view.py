@@ -11,14 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import UNBROKEN
-from mauve_core.experiments.published import (
-    PAPERS,
-    PUBLISHED_COLUMNS,
-    TABLES,
-    agreements,
-    table,
-    tables,
-)
+from mauve_core.experiments.published import tables
+from mauve_core.experiments.published.agreement import agreements
+from mauve_core.experiments.published.tables import PAPERS, PUBLISHED_COLUMNS, TABLES, table
 from mauve_core.figures import published as figures
 
 pytestmark = pytest.mark.integration

@@ -22,7 +22,7 @@ from mauve_core.decoding.files import Prompts
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.encoder import PrefixEncoder, feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
-from mauve_core.experiments.text_measures import Collection
+from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.perturbations import parse_perturbation, perturb
 from mauve_core.texts.properties import text_properties

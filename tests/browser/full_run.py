@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, QUESTIONS
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
+from mauve_core.judgments.plan import pair_plan
+from mauve_core.judgments.ratings import OPTIONS
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask

@@ -76,7 +76,8 @@ def test_help_of_all_and_of_one_command(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_what_is_announced_is_there() -> None:
-    from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES
+    from mauve_core.experiments.methods.kinds import ESTIMATORS, SUMMARIES
+    from mauve_core.experiments.methods.method import PRESETS
     from mauve_core.experiments.text_measures import MEASURES
     from mauve_core.experiments.text_measures.over_neighbours import OVER_K
 

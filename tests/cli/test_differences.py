@@ -12,7 +12,7 @@ import pytest
 
 from mauve_core.__main__ import DONE, WRONG_INPUT, main
 from mauve_core.base.config import SCORES
-from mauve_core.experiments.text_measures import Measurements
+from mauve_core.experiments.text_measures.base import Measurements
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Comparison

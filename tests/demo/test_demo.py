@@ -21,10 +21,14 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.demo import make_texts, texts
 from mauve_core.demo.finished import FINISHED
 from mauve_core.demo.texts import Paragraph, choose_excerpts
-from mauve_core.experiments.robustness import PAPER, ProbeTable, detections
+from mauve_core.experiments.robustness.detection import detections
+from mauve_core.experiments.robustness.experiment import PAPER
 from mauve_core.experiments.robustness.halves import split_rows
-from mauve_core.experiments.sweeps import stored_sweep
-from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, measure
+from mauve_core.experiments.robustness.table import ProbeTable
+from mauve_core.experiments.sweeps.sweep import stored_sweep
+from mauve_core.experiments.text_measures import MEASURES, measure
+from mauve_core.experiments.text_measures.base import Measurements
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
 from mauve_core.runs import RunStore
 from mauve_core.tasks.study import ADVERSARIAL

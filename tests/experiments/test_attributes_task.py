@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
+from mauve_core.base.config import ALL_SIDES as ALL
 from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out, usual_ks
+from mauve_core.experiments.attributes_over_k import held_out
+from mauve_core.experiments.attributes_over_k.held_out import attributes_run, usual_ks
+from mauve_core.experiments.attributes_over_k.table import AttributeTable
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import clustering_seeds, partitions

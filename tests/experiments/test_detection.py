@@ -10,14 +10,17 @@ import pytest
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.robustness import ProbeLine, ProbeTable, about_test, detections, summary
 from mauve_core.experiments.robustness.detection import (
     LEVEL,
+    about_test,
     combined_p_value,
     detectable_by,
+    detections,
     permutations_for,
     split_test,
+    summary,
 )
+from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import mauve

@@ -17,10 +17,10 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.diversity import RunDiversity, diversity_of_run
 from mauve_core.experiments.diversity.answers import answers_of, dealt
 from mauve_core.experiments.diversity.human_clusters import missed_clusters
 from mauve_core.experiments.diversity.measures import distance_by_group
+from mauve_core.experiments.diversity.of_run import RunDiversity, diversity_of_run
 from mauve_core.experiments.diversity.wording import NO_GAP, sentence
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING
 from mauve_core.runs import Run

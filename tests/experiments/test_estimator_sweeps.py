@@ -9,19 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, EstimatorAxis
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.experiments.methods import Method, methods_run
-from mauve_core.experiments.sweeps import (
-    EstimatorAxis,
+from mauve_core.experiments.methods.evaluation import methods_run
+from mauve_core.experiments.methods.method import Method
+from mauve_core.experiments.sweeps import estimators as module
+from mauve_core.experiments.sweeps.estimators import (
+    DEFAULTS,
+    PARAMETER,
     EstimatorSweep,
     estimator_sweep,
     stored_estimator_sweep,
     usual_parameters,
 )
-from mauve_core.experiments.sweeps import estimators as module
-from mauve_core.experiments.sweeps.estimators import DEFAULTS, PARAMETER
 from mauve_core.runs import Run
 from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.tasks.sweep import SweepTask

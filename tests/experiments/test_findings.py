@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments import findings as module
-from mauve_core.experiments.encoders import EncoderTable
+from mauve_core.experiments.encoders.table import EncoderTable
 from mauve_core.experiments.findings import Finding, findings
 from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.runs import Run

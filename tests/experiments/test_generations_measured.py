@@ -11,8 +11,10 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments import indicators
 from mauve_core.experiments.score_spread import score_sds_over_texts
-from mauve_core.experiments.text_measures import Collection, MeasureContext, Measurements, Row, Value, measure
-from mauve_core.experiments.text_measures.context import Tokens
+from mauve_core.experiments.text_measures import measure
+from mauve_core.experiments.text_measures.base import Measurements, Row, Value
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.figures.judgments import sd_sentence, worst_title

@@ -10,7 +10,8 @@ from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.encoders.features import DamagedEntryWarning
-from mauve_core.experiments.text_measures import MEASURES, Measurements
+from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.base import Measurements
 from mauve_core.experiments.text_measures.stored import decoder_of, measure_run, stored_measurements
 from mauve_core.runs import RunStore
 from mauve_core.texts import corpus_from_texts

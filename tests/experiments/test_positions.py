@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.robustness import PROBE_SCORES, ProbeLine, ProbeTable, positions_sentence
-from mauve_core.experiments.robustness.table import LineKind
+from mauve_core.experiments.robustness.positions import positions_sentence
+from mauve_core.experiments.robustness.table import PROBE_SCORES, LineKind, ProbeLine, ProbeTable
 from mauve_core.scoring.result import SeedSpread
 
 CONTROL = (0.02, 0.03)

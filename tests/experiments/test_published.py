@@ -12,19 +12,16 @@ import pytest
 from scipy.stats import spearmanr
 
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.published import (
-    DOMAINS,
-    PAPERS,
-    REFERENCES,
-    agreement,
+from mauve_core.experiments.published import agreement
+from mauve_core.experiments.published.agreement import (
+    TOLERANCE,
     agreements,
     answer,
     column_agreements,
+    least_settings,
     notes,
-    settings,
-    table,
 )
-from mauve_core.experiments.published.agreement import TOLERANCE, least_settings
+from mauve_core.experiments.published.tables import DOMAINS, PAPERS, REFERENCES, settings, table
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "data" / "published"

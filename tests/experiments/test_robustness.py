@@ -15,9 +15,10 @@ from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Told
 from mauve_core.encoders.features import Features, FeatureStore
-from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable, probe_run
+from mauve_core.experiments.robustness.experiment import probe_run
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
+from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeTable
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions

@@ -12,11 +12,15 @@ import pytest
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.indicators import run_indicators
-from mauve_core.experiments.methods import methods_run, parse_method
+from mauve_core.experiments.methods.evaluation import methods_run
+from mauve_core.experiments.methods.method import parse_method
 from mauve_core.experiments.score_spread import score_sds_over_texts
-from mauve_core.experiments.text_measures import Measurements, Row, Value
+from mauve_core.experiments.text_measures.base import Measurements, Row, Value
 from mauve_core.experiments.text_measures.spread import group_of
-from mauve_core.judgments import RatingStore, correlations, pair_plan, rank
+from mauve_core.judgments.correlating import correlations
+from mauve_core.judgments.plan import pair_plan
+from mauve_core.judgments.ranking import rank
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import TITLES
 from mauve_core.stats.divergences import score_counts

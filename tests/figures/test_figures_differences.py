@@ -11,7 +11,7 @@ import pytest
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.text_measures import MeasureDifference, Measurements, Row, Value
+from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.figures.differences import (
     LEAST_SPAN,
     differences_figure,

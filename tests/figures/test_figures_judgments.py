@@ -13,7 +13,9 @@ from mauve_app.components.markup import escaped
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures import judgments as figures
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
-from mauve_core.judgments import Correlation, Indicator, Player, Ranking, Rating, correlations, rank
+from mauve_core.judgments.correlating import Correlation, Indicator, correlations
+from mauve_core.judgments.ranking import Player, Ranking, rank
+from mauve_core.judgments.ratings import Rating
 from mauve_core.stats.rank_correlation import WorstCase
 
 QUESTION = "interesting"

@@ -10,7 +10,8 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.text_measures import MeasureDifference, Measurements, Row, Value, measure_title
+from mauve_core.experiments.text_measures import measure_title
+from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.figures.measures import (
     interval_label,
     measures_frame,

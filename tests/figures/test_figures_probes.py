@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
-from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable
+from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeTable
 from mauve_core.figures.probes import (
     Move,
     by_distance,

@@ -14,7 +14,8 @@ import pytest
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.gap_table import ledger_rows
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
+from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures.base import Measurements, Row, Value
 from mauve_core.figures.differences import differences_figure
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.measures import panels_figure

@@ -15,9 +15,11 @@ import numpy as np
 import pandas as pd
 
 from mauve_core.analysis.precomputed import derive
+from mauve_core.base.config import QUESTIONS
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.sharing import parse_hash
-from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
+from mauve_core.judgments.plan import pair_plan
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.judgments.tables import ratings_to_csv
 from mauve_core.runs import RunStore
 from tests.app.asgi import hash_of

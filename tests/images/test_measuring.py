@@ -11,7 +11,7 @@ from mauve_core import compare, read_corpus
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.clusters.neighbours import coverage_over_k
-from mauve_core.experiments.sweeps import sweep_run
+from mauve_core.experiments.sweeps.execution import sweep_run
 from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.over_lengths import lengths_run
 from mauve_core.experiments.text_measures.stored import measure_run

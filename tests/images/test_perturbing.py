@@ -17,7 +17,9 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders import vision
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness import ProbeTable, about_test, detections, probe_run, summary
+from mauve_core.experiments.robustness.detection import about_test, detections, summary
+from mauve_core.experiments.robustness.experiment import probe_run
+from mauve_core.experiments.robustness.table import ProbeTable
 from mauve_core.images.kind import ImageEncoder
 from mauve_core.images.perturbing import Alteration, perturb, perturbed_picture
 from mauve_core.runs import Run, RunStore

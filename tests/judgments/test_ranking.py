@@ -8,7 +8,10 @@ from dataclasses import replace
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.judgments import Indicator, Player, Ranking, Rating, correlations, held, pair_plan, rank
+from mauve_core.judgments.correlating import Indicator, correlations
+from mauve_core.judgments.plan import pair_plan
+from mauve_core.judgments.ranking import Player, Ranking, rank
+from mauve_core.judgments.ratings import Rating, held
 from mauve_core.stats import bradley_terry
 from mauve_core.stats.bradley_terry import win_probability
 from tests.judgments.made_up import STRENGTHS, make_corpora, make_rating, simulated

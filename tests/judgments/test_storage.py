@@ -12,8 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from mauve_core.base.config import QUESTIONS
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.judgments import QUESTIONS, Imported, Pair, Rating, RatingStore, storage
+from mauve_core.judgments import storage
+from mauve_core.judgments.plan import Pair
+from mauve_core.judgments.ratings import Rating
+from mauve_core.judgments.storage import Imported, RatingStore
 from tests.judgments.made_up import make_rating
 
 PAIR = Pair(0, "p9", "Once upon", "human", "beam", "a time", "once upon upon")

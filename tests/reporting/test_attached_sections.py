@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, QUESTIONS
 from mauve_core.figures.attributes import TITLES
 from mauve_core.figures.theme import as_label, short_name
-from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
+from mauve_core.judgments.plan import pair_plan
+from mauve_core.judgments.ratings import Rating
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.reporting.attached_sections import attached_section
 from mauve_core.reporting.blocks import Remarks, Table
 from mauve_core.reporting.html_report import html_report

@@ -22,9 +22,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, QUESTIONS
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
+from mauve_core.judgments.plan import pair_plan
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore, archive
 from mauve_core.runs.archive import LeftOutWarning
 from mauve_core.runs.index import INDEX

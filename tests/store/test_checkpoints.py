@@ -11,7 +11,7 @@ import pytest
 
 from mauve_core.base.errors import CancelledError, StorageError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.sweeps import stored_sweep
+from mauve_core.experiments.sweeps.sweep import stored_sweep
 from mauve_core.runs import Run, RunStore, checkpoints
 from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.scoring.partitioning import partition

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.base.config import EncoderConfig
+from mauve_core.base.config import QUESTIONS, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
+from mauve_core.judgments.plan import pair_plan
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import COMPARISON, PARTIAL, Run, RunStore, placing
 from mauve_core.runs.folder import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
 from mauve_core.runs.index import INDEX

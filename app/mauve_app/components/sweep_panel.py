@@ -16,25 +16,18 @@ from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import ChartOrTable, State
-from mauve_core.base.config import METHOD_SEEDS, SCORES
+from mauve_core.base.config import ESTIMATOR_AXES, EVERY_AXIS, METHOD_SEEDS, SCORES, Axis, EstimatorAxis
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE
-from mauve_core.experiments.methods import ESTIMATORS
-from mauve_core.experiments.sweeps import (
-    ESTIMATOR_AXES,
-    EVERY_AXIS,
-    Axis,
-    EstimatorAxis,
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.sweeps.estimators import (
+    BANDWIDTH_RANGE,
     EstimatorSweep,
-    Sweep,
-    require_axis,
     stored_estimator_sweep,
-    stored_sweep,
-    sweep_run,
     usual_parameters,
-    usual_values,
 )
-from mauve_core.experiments.sweeps.estimators import BANDWIDTH_RANGE
+from mauve_core.experiments.sweeps.execution import sweep_run, usual_values
+from mauve_core.experiments.sweeps.sweep import Sweep, require_axis, stored_sweep
 from mauve_core.figures import sweeps
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled

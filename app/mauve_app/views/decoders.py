@@ -19,7 +19,7 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import DecodersSection, State
 from mauve_app.views import decoders_measures, decoders_study
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.experiments.diversity import RunDiversity, never_reached, several_answers
+from mauve_core.experiments.diversity.of_run import RunDiversity, never_reached, several_answers
 from mauve_core.experiments.diversity.wording import (
     ABOUT_AGREEMENT,
     AGREEMENT_COLUMNS,

@@ -26,7 +26,8 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import MeasuresTab
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN
-from mauve_core.experiments.text_measures import MEASURES, Measure, Measurements, measure_title
+from mauve_core.experiments.text_measures import MEASURES, measure_title
+from mauve_core.experiments.text_measures.base import Measure, Measurements
 from mauve_core.experiments.text_measures.manifold import NEIGHBOURS
 from mauve_core.experiments.text_measures.over_lengths import ATTACHMENT as LENGTHS_ATTACHMENT
 from mauve_core.experiments.text_measures.over_lengths import (

@@ -20,15 +20,10 @@ from mauve_app.url import bound
 from mauve_app.url.parameters import State
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation
-from mauve_core.experiments.encoders import (
-    EncoderTable,
-    offered_encoders,
-    parse_encoder,
-    references,
-    usual_encoders,
-    written,
-)
 from mauve_core.experiments.encoders.positions import stored_positions
+from mauve_core.experiments.encoders.references import references
+from mauve_core.experiments.encoders.request import offered_encoders, parse_encoder, usual_encoders, written
+from mauve_core.experiments.encoders.table import EncoderTable
 from mauve_core.figures import agreement as figures
 from mauve_core.figures import agreement as position_figures
 from mauve_core.figures.leaderboard import titled

@@ -16,25 +16,13 @@ from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.components.page_chrome import said
-from mauve_core.base.config import METHOD_SEEDS
+from mauve_core.base.config import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS, METHOD_SEEDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import written
-from mauve_core.experiments.methods import (
-    ABOUT_CORRECTIONS,
-    ABOUT_EXPECTATIONS,
-    CORRECTIONS,
-    ESTIMATORS,
-    EXPECTATIONS,
-    PRESETS,
-    SUMMARIES,
-    Disagreement,
-    Method,
-    MethodTable,
-    disagreements,
-    method_standings,
-    parse_method,
-)
-from mauve_core.experiments.methods.ranks import about_ranks
+from mauve_core.experiments.methods.kinds import CORRECTIONS, ESTIMATORS, EXPECTATIONS, SUMMARIES
+from mauve_core.experiments.methods.method import PRESETS, Method, parse_method
+from mauve_core.experiments.methods.ranks import about_ranks, disagreements, method_standings
+from mauve_core.experiments.methods.table import Disagreement, MethodTable
 from mauve_core.figures import agreement, methods
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run

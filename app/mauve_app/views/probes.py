@@ -28,18 +28,9 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.base.formatting import NONE, as_percent, percent_with_interval, significant, with_spreads
 from mauve_core.base.words import Words
-from mauve_core.experiments.robustness import (
-    PROBE_SCORES,
-    Detection,
-    Flow,
-    ProbeLine,
-    ProbeTable,
-    about_test,
-    detections,
-    positions_sentence,
-    stored_probes,
-    summary,
-)
+from mauve_core.experiments.robustness.detection import Detection, about_test, detections, summary
+from mauve_core.experiments.robustness.positions import positions_sentence
+from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeLine, ProbeTable, stored_probes
 from mauve_core.figures import probes as figures
 from mauve_core.figures import probes as flow_figures
 from mauve_core.figures.probes import ABOUT_LEADERBOARD, perturbed_colour

@@ -15,9 +15,10 @@ from mauve_app.components.page_chrome import said
 from mauve_app.url.parameters import State
 from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
 from mauve_core.base.config import HUMAN
+from mauve_core.base.config import PROBE_SPLITS as SPLITS
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import format_seconds
-from mauve_core.experiments.robustness import SPLITS, ProbeTable
+from mauve_core.experiments.robustness.table import ProbeTable
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
 from mauve_core.runs.features import without_features

@@ -16,18 +16,13 @@ from mauve_app.components.messages import or_error
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import PlotAxes
 from mauve_core.base.formatting import written
-from mauve_core.experiments.published import (
+from mauve_core.experiments.published.agreement import OUTCOMES, Agreement, agreements, answer, column_agreements, notes
+from mauve_core.experiments.published.tables import (
     DOMAINS,
-    OUTCOMES,
     PAPERS,
     PUBLISHED_COLUMNS,
     REFERENCES,
     TABLES,
-    Agreement,
-    agreements,
-    answer,
-    column_agreements,
-    notes,
     settings,
     table,
 )

@@ -6,11 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from mauve_core.base.config import QUESTIONS
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.experiments.encoders.table import FEWEST, EncoderTable
 from mauve_core.experiments.indicators import measure_indicators
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.judgments import QUESTIONS, Indicator, RatingStore, correlations, rank
+from mauve_core.judgments.correlating import Indicator, correlations
+from mauve_core.judgments.ranking import rank
+from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER

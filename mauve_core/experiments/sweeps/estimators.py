@@ -21,9 +21,11 @@ from mauve_core.base.json_codec import As, Settings, dataclass_to_json, from_jso
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.estimators.ratio_estimators import COMPONENTS, NEIGHBOURS
-from mauve_core.experiments.methods import ESTIMATORS, Method, MethodScore
 from mauve_core.experiments.methods.evaluation import STAGE, scorer
 from mauve_core.experiments.methods.fitting import DRAWING
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.methods.method import Method
+from mauve_core.experiments.methods.table import MethodScore
 from mauve_core.experiments.sweeps.request import numbers_within, whole_values
 from mauve_core.experiments.sweeps.sweep import attachment_name, require_positive
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
@@ -61,7 +63,7 @@ class EstimatorPoint:
     value : float
         Value of the parameter.
     method : str
-        A name of ``experiments.methods.ESTIMATORS``; all other parts of the method are defaults.
+        A name of ``experiments.methods.kinds.ESTIMATORS``; all other parts of the method are defaults.
     candidate : str
         Its name.
     score : MethodScore

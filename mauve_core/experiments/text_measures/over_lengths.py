@@ -25,21 +25,10 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.experiments.prefixes import RunPrefixes
 from mauve_core.experiments.sweeps.clustered import usual_lengths
-from mauve_core.experiments.text_measures import (
-    MEASURES,
-    NEEDED,
-    Collection,
-    Generations,
-    Measure,
-    MeasureContext,
-    Row,
-    Side,
-    choose,
-    measure_title,
-    measured,
-)
-from mauve_core.experiments.text_measures.base import MeasureDifference, Need
-from mauve_core.experiments.text_measures.collection import by_unit
+from mauve_core.experiments.text_measures import MEASURES, NEEDED, Generations, Side, choose, measure_title, measured
+from mauve_core.experiments.text_measures.base import Measure, MeasureDifference, Need, Row
+from mauve_core.experiments.text_measures.collection import Collection, by_unit
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.cutting import CutContext
 from mauve_core.experiments.text_measures.frechet import Frechet
 from mauve_core.experiments.text_measures.over_axis import (

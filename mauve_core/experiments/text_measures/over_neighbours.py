@@ -18,18 +18,10 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import As, Settings, from_json, whole_number
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures import (
-    MEASURES,
-    Collection,
-    MeasureContext,
-    Row,
-    Terms,
-    measure_title,
-    measured,
-    with_groups,
-)
-from mauve_core.experiments.text_measures.base import MeasureDifference
-from mauve_core.experiments.text_measures.collection import by_unit
+from mauve_core.experiments.text_measures import MEASURES, measure_title, measured, with_groups
+from mauve_core.experiments.text_measures.base import MeasureDifference, Row, Terms
+from mauve_core.experiments.text_measures.collection import Collection, by_unit
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.manifold import NEIGHBOURS, ManifoldMeasure
 from mauve_core.experiments.text_measures.over_axis import (
     OnAxis,

@@ -18,18 +18,10 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.decoding import parse_decoder
 from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.features import DamagedEntryWarning
-from mauve_core.experiments.text_measures import (
-    MEASURES,
-    Collection,
-    Measure,
-    MeasureContext,
-    Measurements,
-    Row,
-    choose,
-    lacking,
-    measure,
-    settings_of,
-)
+from mauve_core.experiments.text_measures import MEASURES, choose, lacking, measure, settings_of
+from mauve_core.experiments.text_measures.base import Measure, Measurements, Row
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.runs import Run, RunStore
 from mauve_core.texts import Corpus
 from mauve_core.texts.generations import ids_of_prompts

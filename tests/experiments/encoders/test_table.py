@@ -12,8 +12,7 @@ import pytest
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.encoders import EncoderTable, Reversal
-from mauve_core.experiments.encoders.table import ATTACHMENT, elsewhere
+from mauve_core.experiments.encoders.table import ATTACHMENT, EncoderTable, Reversal, elsewhere
 from mauve_core.runs import RunStore
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, standings
 from tests.encoder_tables import example, pairs, result_of

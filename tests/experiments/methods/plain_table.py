@@ -25,9 +25,10 @@ from numpy.random import SeedSequence
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.estimators.ratios import LogRatios, principal_coordinates
-from mauve_core.experiments.methods import ESTIMATORS, Method, Models
-from mauve_core.experiments.methods.direct import Likelihoods
+from mauve_core.experiments.methods.direct import Likelihoods, Models
 from mauve_core.experiments.methods.fitting import fit
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.sides import Sides
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.stored import collection_of

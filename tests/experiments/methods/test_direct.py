@@ -14,8 +14,10 @@ from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model
 from mauve_core.estimators.ratios import LogRatios, direct_ratios, ratio_atoms
-from mauve_core.experiments.methods import Method, Models, direct, methods_run
-from mauve_core.experiments.methods.direct import Likelihoods, log_likelihoods
+from mauve_core.experiments.methods import direct
+from mauve_core.experiments.methods.direct import Likelihoods, Models, log_likelihoods
+from mauve_core.experiments.methods.evaluation import methods_run
+from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of

@@ -10,8 +10,9 @@ from mauve_core.base.config import ScoreConfig
 from mauve_core.clusters.k_means import kmeans
 from mauve_core.clusters.reduction import reduce_features
 from mauve_core.estimators.transport import frechet_cost, quantised_cost
-from mauve_core.experiments.methods import Method, distances
+from mauve_core.experiments.methods import distances
 from mauve_core.experiments.methods.fitting import fit
+from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.sides import Sides
 from mauve_core.stats.divergences import REFERENCE_WEIGHTS, probabilities, trapezoid_area
 

@@ -8,8 +8,9 @@ from numpy.random import SeedSequence
 
 from mauve_core.base.config import ScoreConfig
 from mauve_core.estimators.ratios import direct_ratios, principal_coordinates
-from mauve_core.experiments.methods import ESTIMATORS, Method
 from mauve_core.experiments.methods.fitting import fit
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.sides import Sides
 from tests.experiments.methods import plain_estimators as plain
 

@@ -19,23 +19,14 @@ from mauve_core.clusters.quantisers import QUANTISERS
 from mauve_core.clusters.residual_mixture import ResidualMixtureQuantiser
 from mauve_core.estimators.kernel_discrepancy import mmd
 from mauve_core.estimators.transport import FrechetLimit
-from mauve_core.experiments.methods import (
-    ESTIMATORS,
-    Disagreement,
-    Method,
-    MethodResult,
-    MethodScore,
-    MethodTable,
-    disagreements,
-    methods_run,
-    parse_method,
-    score_of,
-    stored_methods,
-)
 from mauve_core.experiments.methods.distances import MMD_SPLITS
-from mauve_core.experiments.methods.evaluation import TEST_STAGE, sides_of
+from mauve_core.experiments.methods.evaluation import TEST_STAGE, methods_run, sides_of
 from mauve_core.experiments.methods.fitting import WITHOUT_HALVES, fit
+from mauve_core.experiments.methods.kinds import ESTIMATORS
+from mauve_core.experiments.methods.method import Method, parse_method
+from mauve_core.experiments.methods.ranks import disagreements, score_of
 from mauve_core.experiments.methods.sides import Binned
+from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable, stored_methods
 from mauve_core.runs import RunStore
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import probabilities

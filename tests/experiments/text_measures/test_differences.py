@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, Measurements, measure
+from mauve_core.experiments.text_measures import MEASURES, measure
+from mauve_core.experiments.text_measures.base import Measurements
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.differences import Measured, difference_json, measure_differences
 from mauve_core.experiments.text_measures.ranking import (
     closest_sentence,

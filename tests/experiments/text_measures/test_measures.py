@@ -12,15 +12,10 @@ import pytest
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.estimators.token_sequences import Overlap
-from mauve_core.experiments.text_measures import (
-    MEASURES,
-    Collection,
-    MeasureContext,
-    Measurements,
-    NotDefinedError,
-    measure,
-)
-from mauve_core.experiments.text_measures.context import Tokens
+from mauve_core.experiments.text_measures import MEASURES, measure
+from mauve_core.experiments.text_measures.base import Measurements, NotDefinedError
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
 from mauve_core.experiments.text_measures.epsilon_perplexity import EpsilonPerplexity
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING, sentence_scores, word_ids
 from mauve_core.experiments.text_measures.sparsemax import Sparsemax

@@ -15,7 +15,9 @@ from mauve_core.encoders import Encoder
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
+from mauve_core.experiments.text_measures import MEASURES, measure
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.over_lengths import (
     LONGEST,
     MOST_LENGTHS,

@@ -7,7 +7,8 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.text_measures import Collection, MeasureContext
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.over_axis import OrderOver, in_words
 from mauve_core.experiments.text_measures.over_neighbours import (
     MOST_KS,

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures import Collection, MeasureContext, Measurements, measure
-from mauve_core.experiments.text_measures.context import Tokens
+from mauve_core.experiments.text_measures import measure
+from mauve_core.experiments.text_measures.base import Measurements
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
 from mauve_core.experiments.text_measures.over_lengths import over_lengths
 from mauve_core.experiments.text_measures.over_neighbours import neighbours
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from mauve_core.encoders.features import DamagedEntryWarning
-from mauve_core.experiments.text_measures import Collection, MeasureContext
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.positions import entry_path, stored_or
 from tests.tiny_models import POSITIONS, make_gpt2
 

@@ -7,8 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
-from mauve_core.experiments.text_measures.context import Tokens
+from mauve_core.experiments.text_measures import MEASURES, measure
+from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
 from mauve_core.experiments.text_measures.discriminator import exchange_p_value, split_by_id
 from mauve_core.experiments.text_measures.over_lengths import OVER_LENGTH
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of, groups_of, replicate, value_of
