@@ -26,8 +26,8 @@ from app_client import Answer, Tab, lasso_event, points_event
 from app_runs import make_run
 from app_server import MAIN, START, server
 
-from mauve_core.analysis.precomputed import derive
 from mauve_core.base.files import write_atomically
+from mauve_core.findings.precomputed import derive
 from mauve_core.runs import RunStore
 
 PLAIN_PAGE = "import streamlit as st\nst.slider('Number', 0, 9, key='plain_number')\n"

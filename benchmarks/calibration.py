@@ -29,20 +29,24 @@ HOME = TemporaryDirectory()
 os.environ.setdefault("MAUVE_LENS_HOME", HOME.name)
 
 from mauve_core import compare  # noqa: E402 (the home folder comes first)
-from mauve_core.analysis.findings.of_run import findings_between  # noqa: E402
-from mauve_core.analysis.gap_test import gap_test  # noqa: E402
-from mauve_core.analysis.preflight import preflight  # noqa: E402
+from mauve_core.analyses.feature_measures import Discriminator  # noqa: E402
+from mauve_core.analyses.lexical_measures import (
+    Distinct,  # noqa: E402
+    Zipf,  # noqa: E402
+)
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens, by_unit  # noqa: E402  # noqa: E402
+from mauve_core.analyses.text_measures import (  # noqa: E402
+    collection_of,  # noqa: E402
+    measured,
+    with_groups,
+)
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig  # noqa: E402
 from mauve_core.base.errors import InputError  # noqa: E402
 from mauve_core.base.files import write_atomically  # noqa: E402
 from mauve_core.base.progress import Progress, silent  # noqa: E402
-from mauve_core.experiments.text_measures import measured, with_groups  # noqa: E402
-from mauve_core.experiments.text_measures.collection import Collection, by_unit  # noqa: E402
-from mauve_core.experiments.text_measures.context import MeasureContext, Tokens  # noqa: E402
-from mauve_core.experiments.text_measures.discriminator import Discriminator  # noqa: E402
-from mauve_core.experiments.text_measures.distinct import Distinct  # noqa: E402
-from mauve_core.experiments.text_measures.stored import collection_of  # noqa: E402
-from mauve_core.experiments.text_measures.zipf import Zipf  # noqa: E402
+from mauve_core.findings.clusters import gap_test  # noqa: E402
+from mauve_core.findings.finding import findings_between  # noqa: E402
+from mauve_core.findings.format_checks import preflight  # noqa: E402
 from mauve_core.scoring.tables import reduced_integral  # noqa: E402
 from mauve_core.stats.two_groups import exchange_test, share_difference  # noqa: E402
 from mauve_core.texts import Corpus, corpus_from_texts  # noqa: E402

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import SeedSequence
 
-from mauve_core.analysis.findings.held_equal import held_equal
-from mauve_core.analysis.gap_test import gap_test_of
 from mauve_core.base.config import HUMAN
+from mauve_core.findings.clusters import gap_test_of
+from mauve_core.findings.finding import held_equal
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import frontier_integral
 

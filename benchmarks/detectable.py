@@ -15,9 +15,9 @@ import numpy as np
 from numpy.random import SeedSequence
 from scipy.stats import t
 
+from mauve_core.analyses.probe_results import PERMUTATIONS, detectable_by, split_test
 from mauve_core.base.config import CompareConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.experiments.robustness.detection import PERMUTATIONS, detectable_by, split_test
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.differences import FOLDS
 from mauve_core.scoring.partitioning import partitions

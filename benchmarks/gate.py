@@ -34,7 +34,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.analysis.gate import GateResult, run_gate
+from mauve_core.analyses.gate import GateResult, run_gate
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.scoring.gate import BASELINE, CANDIDATE

@@ -17,16 +17,15 @@ from pathlib import Path
 import numpy as np
 from log_plot import figure, spread_panel
 
+from mauve_core.analyses.feature_measures import Frechet
+from mauve_core.analyses.measure_terms import Measure
+from mauve_core.analyses.text_measures import MEASURES, collection_of, measured, run_context, with_groups
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import with_spread
 from mauve_core.base.progress import progress_for
 from mauve_core.demo.images import DEMO_RUN, OTHER_REAL
 from mauve_core.demo.make_images import TEMPERATURES, side_name
-from mauve_core.experiments.text_measures import MEASURES, measured, with_groups
-from mauve_core.experiments.text_measures.base import Measure
-from mauve_core.experiments.text_measures.frechet import Frechet
-from mauve_core.experiments.text_measures.stored import collection_of, run_context
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import mean_and_spread
 

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import sys
 
+from mauve_core.analyses import probe_results
+from mauve_core.analyses.encoders import references, stored_encoders
+from mauve_core.analyses.measure_terms import Value
+from mauve_core.analyses.text_measures import MEASURES, stored_measurements
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import TO, correlation, with_plain_spaces
-from mauve_core.experiments import robustness
-from mauve_core.experiments.encoders.references import references
-from mauve_core.experiments.encoders.table import stored_encoders
-from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.base import Value
-from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import agreement as figures
 from mauve_core.runs import RunStore
 from mauve_core.scoring.result import Candidate, Estimate
@@ -81,13 +79,13 @@ def measures(run_id: str) -> str:
 
 def probes(run_id: str) -> str:
     """A row a comparison half, a column a divergence; empty when nothing was probed."""
-    found = robustness.stored_probes(RunStore().load(run_id))
+    found = probe_results.stored_probes(RunStore().load(run_id))
     if found is None:
         return ""
-    lines = ["| comparison half | " + " | ".join(robustness.PROBE_SCORES) + " |"]
-    lines.append("| --- |" + " --- |" * len(robustness.PROBE_SCORES))
+    lines = ["| comparison half | " + " | ".join(probe_results.PROBE_SCORES) + " |"]
+    lines.append("| --- |" + " --- |" * len(probe_results.PROBE_SCORES))
     for line in found.lines:
-        spreads = [line.scores[name] for name in robustness.PROBE_SCORES]
+        spreads = [line.scores[name] for name in probe_results.PROBE_SCORES]
         cells = [f"{one.mean:.3g}" + ("" if one.sd is None else f" ± {one.sd:.1g}") for one in spreads]
         name = f"*{line.name}*" if line.kind == "source" else line.name
         lines.append(f"| {name} | " + " | ".join(cells) + " |")

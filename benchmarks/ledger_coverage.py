@@ -3,7 +3,7 @@
     python benchmarks/ledger_coverage.py --out benchmarks/results/ledger_coverage.md
 
 **Coverage.** Each simulation draws n texts of P and n of Q from known distributions over k clusters, independently or
-so that both answer the same prompts, and takes the intervals of a ledger (``mauve_core.analysis.cost_intervals``). The
+so that both answer the same prompts, and takes the intervals of a ledger (``mauve_core.findings.clusters``). The
 cluster whose share is largest in these texts is looked at: picked because it is large, its share is too high on
 average. What must be covered is its expected share at this n and k, the mean over further draws, in at least 95 % of
 the simulations. The share in the distributions themselves, the limit for many texts, stands beside it; the intervals
@@ -13,7 +13,7 @@ central quantiles of the same resamples about their mean. The share that the mod
 pointwise interval, because it is not picked.
 
 **Nothing to explain.** The human texts of the demo run, with their stored features, are split into random halves, and
-one half is compared with the other: clustering under every seed, then ``mauve_core.analysis.gap_test``. At level 0.01,
+one half is compared with the other: clustering under every seed, then ``mauve_core.findings.clusters``. At level 0.01,
 about one split in a hundred has a gap to explain; five or fewer of a hundred must.
 
 **Few texts.** Two sides of 60 texts of the demo run under the encoder ``minilm``, with the range of all shares and of
@@ -36,11 +36,21 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.analysis.cluster_table import CONFIDENCE, of_total
-from mauve_core.analysis.cost_intervals import added, cost_intervals, intervals_of, resampled_shares, signed_shares
-from mauve_core.analysis.gap_test import DRAWS, LEVEL, gap_test, gap_test_of
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
+from mauve_core.findings.clusters import (
+    CONFIDENCE,
+    DRAWS,
+    LEVEL,
+    added,
+    cost_intervals,
+    gap_test,
+    gap_test_of,
+    intervals_of,
+    of_total,
+    resampled_shares,
+    signed_shares,
+)
 from mauve_core.runs import Run, RunStore
 from mauve_core.runs.features import stored_features
 from mauve_core.scoring.compare import compare

@@ -23,18 +23,27 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Positions, Tokens, by_unit
+from mauve_core.analyses.measure_terms import (
+    Measure,
+    MeasureDifference,
+    Measurements,
+    NotDefinedError,
+    Replicates,
+    groups_of,
+    replicate,
+)
+from mauve_core.analyses.text_measures import (
+    MEASURES,
+    Measured,
+    collection_of,
+    measure_differences,
+    stored_measurements,
+)
 from mauve_core.base.config import DEFAULT_MODEL, HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import significant
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.base import Measure, MeasureDifference, Measurements, NotDefinedError
-from mauve_core.experiments.text_measures.collection import Collection, by_unit
-from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
-from mauve_core.experiments.text_measures.differences import Measured, measure_differences
-from mauve_core.experiments.text_measures.positions import Positions
-from mauve_core.experiments.text_measures.spread import Replicates, groups_of, replicate
-from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
 from mauve_core.runs import RunStore
 from mauve_core.scoring.tables import overlap
 
@@ -115,7 +124,7 @@ def _mixed(one: Collection, other: Collection, swap: NDArray[np.bool_]) -> Colle
 
 
 def tested(item: Measure, sides: tuple[Collection, ...], context: Known) -> tuple[MeasureDifference, ...]:
-    """The tests of two candidates, as :func:`mauve_core.experiments.text_measures.measure` makes them."""
+    """The tests of two candidates, as :func:`mauve_core.analyses.text_measures.measure` makes them."""
     human, one, other = sides
     groups = groups_of(human)
     candidates = {}

@@ -16,14 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.random import SeedSequence
 
+from mauve_core.analyses.method_fits import fit
+from mauve_core.analyses.method_scores import MethodTable, disagreements, methods_run, sides_of
+from mauve_core.analyses.methods import ESTIMATORS, PRESETS, Method
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import ConsoleProgress
-from mauve_core.experiments.methods.evaluation import methods_run, sides_of
-from mauve_core.experiments.methods.fitting import fit
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.methods.method import PRESETS, Method
-from mauve_core.experiments.methods.ranks import disagreements
-from mauve_core.experiments.methods.table import MethodTable
 from mauve_core.runs import Run, RunStore
 from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.stats.f_divergences import GENERATORS

@@ -20,11 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mauve_core.analysis.findings.finding import Finding, find
-from mauve_core.analysis.findings.marks import sentences
-from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.files import write_atomically
 from mauve_core.demo.texts import paragraphs
+from mauve_core.findings.finding import Finding, find
+from mauve_core.findings.statements import Sides, sentences
 
 A_SIDE = 400
 DOSES = (1.0, 0.3)

@@ -20,18 +20,12 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
+from mauve_core.analyses.probe_results import LEVEL, combined_p_value, detectable_by, permutations_for, split_test
+from mauve_core.analyses.probes import PAPER
 from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig, ScoreConfig
 from mauve_core.base.config import PROBE_SPLITS as SPLITS
 from mauve_core.base.files import write_atomically
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness.detection import (
-    LEVEL,
-    combined_p_value,
-    detectable_by,
-    permutations_for,
-    split_test,
-)
-from mauve_core.experiments.robustness.experiment import PAPER
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.stats.divergences import mauve, probabilities
 from mauve_core.stats.multiple_tests import holm

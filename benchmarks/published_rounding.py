@@ -29,9 +29,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from mauve_core.analyses.published import DATA, REFERENCES, TOLERANCE, UNIT, settings, table
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.published.agreement import TOLERANCE
-from mauve_core.experiments.published.tables import DATA, REFERENCES, UNIT, settings, table
 from mauve_core.stats.rank_correlation import spearman, worst_case_spearman
 
 # Largest distance of the unrounded figure from the printed one, in units.

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from browsing import PAGES, TIMEOUT_MS
 from playwright.async_api import Browser, Page, TimeoutError, expect  # noqa: A004 (Playwright's own)
 
-from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
+from mauve_core.findings.precomputed import run_cluster_names
 from mauve_core.runs import Run
 
 AFTER_FAULT_S = 10.0

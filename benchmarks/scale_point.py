@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.clusters.features import Stacked
 from mauve_core.clusters.k_means import kmeans
@@ -26,7 +27,6 @@ from mauve_core.clusters.reduction import reduce_features
 from mauve_core.scoring.estimates import TwoSides, basis_of_sides, estimates_of
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.units import each_alone
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile
 
 # Lloyd iterations of the one k-means start, at every size the same work.

@@ -25,10 +25,10 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.helpers import extract_all_word_ngrams
 
+from mauve_core.analyses.lexical_measures import ORDER, SMOOTHING, sentence_scores, word_ids
 from mauve_core.base.files import write_atomically
 from mauve_core.demo.texts import paragraphs
 from mauve_core.estimators.token_sequences import Overlap
-from mauve_core.experiments.text_measures.self_bleu import ORDER, SMOOTHING, sentence_scores, word_ids
 from mauve_core.texts import read_corpus
 
 # Words that stay together in a made-up text.

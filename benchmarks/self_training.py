@@ -33,12 +33,12 @@ from self_training_page import (
     plot,
 )
 
+from mauve_core.analyses.diversity import diversity_of_run
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.demo.texts import paragraphs
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.diversity.of_run import diversity_of_run
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.stats.diversity import Mean

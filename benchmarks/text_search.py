@@ -17,7 +17,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 
-from mauve_core.analysis.text_search import TextSearch, found_texts
+from mauve_core.analyses.selection import TextSearch, found_texts
 from mauve_core.base.files import write_atomically
 from mauve_core.runs import RunStore
 from mauve_core.texts import corpus_from_texts

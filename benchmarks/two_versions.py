@@ -15,13 +15,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.findings.of_run import findings_between
 from mauve_core.base.config import FDR
 from mauve_core.base.files import write_atomically
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
 from mauve_core.demo.texts import paragraphs
 from mauve_core.encoders.models import LoadedModel, load_model
+from mauve_core.findings.finding import Finding, findings_between
 from mauve_core.texts import Corpus, corpus_from_texts
 
 MODEL, DECODER = "smollm2-135m", "nucleus:p=0.95"

@@ -19,17 +19,13 @@ import numpy as np
 import pandas as pd
 from playwright.sync_api import Page, expect, sync_playwright
 
-from mauve_core.analysis.cluster_table import ADDS, MISSES
-from mauve_core.analysis.cost_intervals import costed_table
-from mauve_core.analysis.gap_test import gap_test
-from mauve_core.analysis.repartition import repartition
-from mauve_core.analysis.stability import assess_stability
-from mauve_core.analysis.what_if import WhatIf, prepare, text_weights, what_if
-from mauve_core.analysis.why import SEPARATES, PropertyEffect, WhyCard, WhySource, why_card, why_source
+from mauve_core.analyses.gap import WhatIf, prepare, text_weights, what_if
+from mauve_core.analyses.text_measures import stored_measurements
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import NONE, as_percent, percent_with_interval, with_plain_spaces, written
-from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.findings.clusters import ADDS, MISSES, assess_stability, costed_table, gap_test, repartition
+from mauve_core.findings.why_cards import SEPARATES, PropertyEffect, WhyCard, WhySource, why_card, why_source
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Estimate
 from mauve_core.stats.stability import Stability

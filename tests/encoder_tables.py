@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from itertools import combinations
 
+from mauve_core.analyses.encoders import EncoderResult, EncoderTable
+from mauve_core.analyses.positions import EncoderPositions, PositionTable
 from mauve_core.base.config import SCORES, EncoderConfig
-from mauve_core.experiments.encoders.positions import EncoderPositions, PositionTable
-from mauve_core.experiments.encoders.table import EncoderResult, EncoderTable
 from mauve_core.scoring.result import Difference, Estimate, SeedSpread
 
 

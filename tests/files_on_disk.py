@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile
 from tests.synthetic import make_comparison_inputs
 

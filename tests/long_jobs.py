@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.encoders.features import FeatureStore
@@ -16,7 +17,6 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.runs import RunStore
 from mauve_core.runs.placing import BIN
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile
 from tests.synthetic import make_comparison_inputs
 from tests.tiny_models import make_gpt2

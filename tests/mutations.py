@@ -10,30 +10,30 @@ from typing import Any
 
 import pytest
 
-from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS_OVER_SHARDS
-from mauve_core.experiments.clusters_over_shards import (
+from mauve_core.analyses.attributes_over_k import AttributesTask
+from mauve_core.analyses.encoders import CompareEncodersTask
+from mauve_core.analyses.estimator_sweeps import SweepTask
+from mauve_core.analyses.measures_over_lengths import LengthsTask
+from mauve_core.analyses.measures_over_neighbours import NeighboursTask
+from mauve_core.analyses.method_scores import CompareMethodsTask
+from mauve_core.analyses.methods import PRESETS
+from mauve_core.analyses.over_shards import ATTACHMENT as OVER_SHARDS
+from mauve_core.analyses.over_shards import CLUSTERS_ATTACHMENT as CLUSTERS_OVER_SHARDS
+from mauve_core.analyses.over_shards import (
     CandidateOverAll,
     ClusterOverAll,
     ClustersOverAll,
     CountedPhrase,
     SideOverAll,
 )
-from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
-from mauve_core.experiments.methods.method import PRESETS
-from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
-from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.analyses.positions import ATTACHMENT as POSITIONS
+from mauve_core.analyses.probe_results import ATTACHMENT as PROBES
+from mauve_core.analyses.text_measures import measure_run
+from mauve_core.base.config import HUMAN
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.runs import Run, RunStore
 from mauve_core.shards.cluster_texts import KeptText
 from mauve_core.shards.plan import Pass, ShardedCandidate, ShardedComparison, ShardedSide
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.compare_encoders import CompareEncodersTask
-from mauve_core.tasks.compare_methods import CompareMethodsTask
-from mauve_core.tasks.lengths import LengthsTask
-from mauve_core.tasks.neighbours import NeighboursTask
-from mauve_core.tasks.sweep import SweepTask
 from tests.encoder_tables import position_example
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
@@ -54,7 +54,7 @@ def make_full_run(home: Path) -> Run:
 def add_everything(run: Run, home: Path) -> Run:
     """The run of the sides of :mod:`tests.synthetic`, with something of every kind beside it."""
     with pytest.MonkeyPatch.context() as patch:  # the packaged model would first be converted, which takes 20 s
-        patch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", str(make_gpt2(home / "gpt2")))
+        patch.setattr("mauve_core.analyses.text_measures.DEFAULT_MODEL", str(make_gpt2(home / "gpt2")))
         measure_run(run, ["length", "distinct"], device="cpu")
         LengthsTask(run.id, (4, 8), ("length", "distinct"), device="cpu").compute()
     NeighboursTask(run.id, (1, 5), ("precision", "recall")).compute()

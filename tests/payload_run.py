@@ -17,23 +17,21 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
+from mauve_core.analyses.attributes_over_k import AttributeTable
+from mauve_core.analyses.encoders import EncoderTable
+from mauve_core.analyses.measures_over_lengths import LengthTable
+from mauve_core.analyses.measures_over_neighbours import NeighbourTable
+from mauve_core.analyses.method_scores import MethodTable
+from mauve_core.analyses.over_shards import ClustersOverAll
+from mauve_core.analyses.positions import PositionTable
+from mauve_core.analyses.probe_results import ProbeTable
+from mauve_core.analyses.sweeps import Sweep
+from mauve_core.analyses.text_measures import Measurements
 from mauve_core.base.config import HUMAN, QUESTIONS, EncoderConfig
 from mauve_core.base.json_codec import Written, dataclass_to_json
-from mauve_core.experiments.attributes_over_k.table import AttributeTable
-from mauve_core.experiments.clusters_over_shards import ClustersOverAll
-from mauve_core.experiments.encoders.positions import PositionTable
-from mauve_core.experiments.encoders.table import EncoderTable
-from mauve_core.experiments.methods.table import MethodTable
-from mauve_core.experiments.robustness.table import ProbeTable
-from mauve_core.experiments.sweeps.sweep import Sweep
-from mauve_core.experiments.text_measures.over_lengths import LengthTable
-from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
-from mauve_core.experiments.text_measures.stored import Measurements
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.ratings import OPTIONS
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore
 from mauve_core.runs.folder import ATTACHED, MAX_NAME, MAX_TAG, MAX_TAGS, About, RunRecord, read_run
+from mauve_core.runs.ratings import OPTIONS, RatingStore, pair_plan
 from mauve_core.shards.plan import ShardedComparison
 from mauve_core.texts import Corpus
 from tests.mutations import add_everything

@@ -66,7 +66,7 @@ FAULTS = {
         "mauve_core/decoding/decoders.py", "cumulative = weights.cumsum", "cumulative = weights.flip(-1).cumsum"
     ),
     "judgments: a tie is a whole win": Fault(
-        "mauve_core/judgments/ranking.py", "(tied + tied.T) / 2", "(tied + tied.T)"
+        "mauve_core/analyses/human_ranking.py", "(tied + tied.T) / 2", "(tied + tied.T)"
     ),
     "scoring: labels in the wrong order": Fault(
         "mauve_core/scoring/partitioning.py", "np.split(labels,", "np.split(labels[::-1],"
@@ -77,13 +77,13 @@ FAULTS = {
         "return Path(shutil.copytree(folder, final))",
     ),
     "analysis: weights of the cluster before": Fault(
-        "mauve_core/analysis/what_if.py", "[partition.labels[source]]", "[partition.labels[source] - 1]"
+        "mauve_core/analyses/gap.py", "[partition.labels[source]]", "[partition.labels[source] - 1]"
     ),
     "experiments: the first half for the first third": Fault(
         "mauve_core/texts/perturbations.py", "len(words) / 3)", "len(words) / 2)"
     ),
     "tasks: the texts left out stay, and the others go": Fault(
-        "mauve_core/tasks/exclude_texts.py", "if each not in gone]", "if each in gone]"
+        "mauve_core/analyses/comparison_task.py", "if each not in gone]", "if each in gone]"
     ),
     "jobs: a waiting job is not active": Fault("mauve_core/jobs/state.py", '("queued", "running")', '("running",)'),
     "figures: markup in a hover": Fault(

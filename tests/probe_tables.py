@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from mauve_core.analyses.probe_results import PROBE_SCORES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.runs import Run
 from mauve_core.scoring.result import SeedSpread
 

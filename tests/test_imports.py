@@ -146,9 +146,9 @@ def test_importing_loads_neither_torch_nor_transformers():
         "import mauve_core",
         "from mauve_core import CompareConfig, RunStore, compare, read_corpus, to_json",
         "import mauve_core.stats.divergences, mauve_core.jobs.queue, mauve_core.__main__",
-        "import mauve_core.experiments.methods.evaluation, mauve_core.clusters.quantisers",
+        "import mauve_core.analyses.method_scores, mauve_core.clusters.quantisers",
         "import mauve_core.encoders.word_vectors",
-        "import mauve_core.estimators.string_models, mauve_core.tasks.study",
+        "import mauve_core.estimators.string_models, mauve_core.analyses.study",
     )
     check = "import sys\n" + "\n".join(
         f"{statement}\nprint({statement!r}, sorted({{'torch', 'transformers'}} & set(sys.modules)))"

@@ -12,22 +12,21 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analyses import measures_over_lengths, measures_over_neighbours
+from mauve_core.analyses.attached_results import check_documents
+from mauve_core.analyses.attributes_over_k import stored_attributes
+from mauve_core.analyses.encoders import stored_encoders
+from mauve_core.analyses.measures_over_lengths import stored_lengths
+from mauve_core.analyses.measures_over_neighbours import stored_neighbours
+from mauve_core.analyses.method_scores import stored_methods
+from mauve_core.analyses.over_shards import stored_clusters_over_all, stored_over_shards
+from mauve_core.analyses.positions import stored_positions
+from mauve_core.analyses.probe_results import stored_probes
+from mauve_core.analyses.sweeps import stored_sweep
+from mauve_core.analyses.text_measures import stored_measurements
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.base.json_codec import from_json
-from mauve_core.experiments.attributes_over_k.table import stored_attributes
-from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
-from mauve_core.experiments.documents import check_documents
-from mauve_core.experiments.encoders.positions import stored_positions
-from mauve_core.experiments.encoders.table import stored_encoders
-from mauve_core.experiments.methods.table import stored_methods
-from mauve_core.experiments.over_shards import stored_over_shards
-from mauve_core.experiments.robustness.table import stored_probes
-from mauve_core.experiments.sweeps.sweep import stored_sweep
-from mauve_core.experiments.text_measures import over_lengths, over_neighbours
-from mauve_core.experiments.text_measures.over_lengths import stored_lengths
-from mauve_core.experiments.text_measures.over_neighbours import stored_neighbours
-from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import measures
 from mauve_core.reporting import attached_sections as sections
 from mauve_core.reporting.attached_sections import encoders_blocks, over_shards_blocks, positions_blocks
@@ -53,7 +52,7 @@ def neighbours_drawn(run: Run) -> None:
     measures.neighbours_described(table)
     for name in table.measures:
         measures.neighbours_table(table, name, order)
-        over_neighbours.order_sentence(table, name)
+        measures_over_neighbours.order_sentence(table, name)
 
 
 def lengths_drawn(run: Run) -> None:
@@ -66,7 +65,7 @@ def lengths_drawn(run: Run) -> None:
     measures.lengths_described(table)
     for name in table.measures:
         measures.lengths_table(table, name, order, gaps=table.has_gaps(name))
-        over_lengths.order_sentence(table, name)
+        measures_over_lengths.order_sentence(table, name)
 
 
 # What reads a document, and what draws it.

@@ -21,8 +21,8 @@ from benchmarks.published_rounding import (
     limits,
     worst_case_range,
 )
+from mauve_core.analyses.published import DATA
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.published.tables import DATA
 from mauve_core.stats.rank_correlation import worst_case_spearman
 
 # The found values are rounded to twelve digits; two different ones of six items lie 1/35 apart.

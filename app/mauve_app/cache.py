@@ -18,15 +18,24 @@ from numpy.typing import NDArray
 from mauve_app.bounded_cache import kept, kept_by_run
 from mauve_app.server import access
 from mauve_app.uploaded_files import bare, perturbed
-from mauve_core.analysis import central_texts as central
-from mauve_core.analysis import cluster_table, cost_intervals, gap_table, verdict, why
-from mauve_core.analysis.cost_intervals import CostIntervals
-from mauve_core.analysis.findings.finding import Finding, masks
-from mauve_core.analysis.findings.of_run import run_findings
-from mauve_core.analysis.gap_test import GapTest
-from mauve_core.analysis.main_reason import Reason
-from mauve_core.analysis.phrases import Phrase, distinctive_phrases
-from mauve_core.analysis.precomputed import (
+from mauve_core.analyses import attached_results as experiment_findings
+from mauve_core.analyses import gap
+from mauve_core.analyses.attached_results import Finding as RunFinding
+from mauve_core.analyses.diversity import RunDiversity, diversity_of_run
+from mauve_core.analyses.frozen_clusters import Encoded, SharedEncoder, TextSpace
+from mauve_core.analyses.gap import Prepared, WhatIf, prepare, what_if
+from mauve_core.analyses.selection import Shown, Stack, TextSearch, found_texts
+from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.figures import frontier
+from mauve_core.figures.frontier import ErrorCurve
+from mauve_core.findings import clusters, verdicts, why_cards
+from mauve_core.findings import why_cards as central
+from mauve_core.findings.clusters import CostIntervals, GapTest
+from mauve_core.findings.distinctive_words import DistinctiveWord, Phrase, WordCounts, distinctive_phrases, joined
+from mauve_core.findings.finding import Finding, masks, run_findings
+from mauve_core.findings.format_checks import Preflight
+from mauve_core.findings.precomputed import (
     run_basis,
     run_cluster_names,
     run_cluster_words,
@@ -40,21 +49,8 @@ from mauve_core.analysis.precomputed import (
     run_why_source,
     run_words,
 )
-from mauve_core.analysis.preflight import Preflight
-from mauve_core.analysis.selection import Stack
-from mauve_core.analysis.text_search import Shown, TextSearch, found_texts
-from mauve_core.analysis.verdict import Verdict
-from mauve_core.analysis.what_if import Prepared, WhatIf, prepare, what_if
-from mauve_core.analysis.why import WhyCard, WhySource
-from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
-from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
-from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.experiments import findings as experiment_findings
-from mauve_core.experiments.diversity.of_run import RunDiversity, diversity_of_run
-from mauve_core.experiments.findings import Finding as RunFinding
-from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
-from mauve_core.figures import frontier
-from mauve_core.figures.frontier import ErrorCurve
+from mauve_core.findings.verdicts import Verdict
+from mauve_core.findings.why_cards import Reason, WhyCard, WhySource
 from mauve_core.jobs.aside import aside
 from mauve_core.runs import Run, RunStore, RunSummary
 from mauve_core.runs.features import stored_features
@@ -160,13 +156,13 @@ def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: S
 
 @kept_by_run(max_entries=16, show_spinner="Checking the format")
 def preflight_of(run_id: str) -> Preflight:
-    """As ``mauve_core.analysis.precomputed.run_preflight``."""
+    """As ``mauve_core.findings.precomputed.run_preflight``."""
     return run_preflight(load_run(run_id))
 
 
 @kept_by_run(max_entries=64, show_spinner="Looking for the main reasons")
 def main_reason(run_id: str, candidate: str) -> Reason | None:
-    """As ``mauve_core.analysis.precomputed.run_main_reason``."""
+    """As ``mauve_core.findings.precomputed.run_main_reason``."""
     return run_main_reason(load_run(run_id), candidate)
 
 
@@ -177,13 +173,13 @@ def _results_stamp(run_id: str) -> str | None:
 
 @kept(max_entries=16, show_spinner="Looking for the main reason", version=_results_stamp)
 def verdict_of(run_id: str) -> Verdict:
-    """As ``mauve_core.analysis.verdict.verdict``."""
-    return verdict.verdict(load_run(run_id))
+    """As ``mauve_core.findings.verdicts.verdict``."""
+    return verdicts.verdict(load_run(run_id))
 
 
 @kept(max_entries=32, version=_results_stamp)
 def findings(run_id: str) -> tuple[RunFinding, ...]:
-    """As ``mauve_core.experiments.findings``."""
+    """As ``mauve_core.analyses.attached_results``."""
     return experiment_findings.findings(load_run(run_id))
 
 
@@ -210,7 +206,7 @@ def leading_clusters(
 
 @kept_by_run(max_entries=32, show_spinner="Measuring errors")
 def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
-    """As ``mauve_core.analysis.precomputed.run_sampling_advice``."""
+    """As ``mauve_core.findings.precomputed.run_sampling_advice``."""
     return run_sampling_advice(load_run(run_id), candidate)
 
 
@@ -222,16 +218,16 @@ GREEDY_STEPS = 10
 
 @kept_by_run(max_entries=64, show_spinner=False)
 def gap_test(run_id: str, kind: PartitionKind, candidate: str) -> GapTest:
-    """As ``mauve_core.analysis.precomputed.run_gap_test``."""
+    """As ``mauve_core.findings.precomputed.run_gap_test``."""
     return run_gap_test(load_run(run_id), kind, candidate)
 
 
 @kept_by_run(max_entries=64, show_spinner="Resampling")
 def costs_of(run_id: str, kind: PartitionKind, candidate: str, seed: int, smoothing: Smoothing) -> CostIntervals:
-    """As ``mauve_core.analysis.cost_intervals.cost_intervals``."""
+    """As ``mauve_core.findings.clusters.cost_intervals``."""
     run = load_run(run_id)
     rate = run_exchange_rate(run, kind, candidate)
-    return cost_intervals.cost_intervals(run.comparison, kind, candidate, seed, smoothing, rate=rate)
+    return clusters.cost_intervals(run.comparison, kind, candidate, seed, smoothing, rate=rate)
 
 
 def costed_table(
@@ -239,15 +235,15 @@ def costed_table(
 ) -> pd.DataFrame:
     """The cluster table of one partition, with the intervals of the costs if there is a gap to explain."""
     partition = load_run(run_id).comparison.partition(kind, candidate, seed)
-    table = cluster_table.cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
+    table = clusters.cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
     if not gap_test(run_id, kind, candidate).explains:
         return table
-    return cluster_table.with_intervals(table, *costs_of(run_id, kind, candidate, seed, smoothing).of_clusters)
+    return clusters.with_intervals(table, *costs_of(run_id, kind, candidate, seed, smoothing).of_clusters)
 
 
 @kept_by_run(max_entries=32, show_spinner="Clustering with other values of k")
 def cluster_stability(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> Stability:
-    """As ``mauve_core.analysis.precomputed.run_stability``."""
+    """As ``mauve_core.findings.precomputed.run_stability``."""
     return run_stability(load_run(run_id), kind, candidate, seed)
 
 
@@ -287,7 +283,7 @@ def what_if_scores(
     Raises
     ------
     InputError
-        As ``mauve_core.analysis.what_if.what_if``, or the smoothing needs whole counts and the weights are not whole.
+        As ``mauve_core.analyses.gap.what_if``, or the smoothing needs whole counts and the weights are not whole.
     """
     prepared = dataclasses.replace(_prepared(run_id, kind, candidate, smoothing), scale=scale)
     return what_if(prepared, human=human, model=model)
@@ -304,14 +300,14 @@ def greedy_list(
     scale: float,
     smoothing: Smoothing,
 ) -> pd.DataFrame:
-    """``mauve_core.analysis.gap_table.step_rows`` for the clusters that close most of the gap."""
+    """``mauve_core.analyses.gap.step_rows`` for the clusters that close most of the gap."""
     comparison = load_run(run_id).comparison
     shown = comparison.partition(kind, candidate, seed)
     counts = shown.counts(HUMAN), shown.counts(candidate)
     settings = {"action": action, "score": score, "smoothing": smoothing}
     steps = greedy(*counts, **settings, steps=GREEDY_STEPS, scale=scale)
     partitions = [comparison.partition(kind, candidate, index) for index in range(comparison.config.score.seeds)]
-    return gap_table.step_rows(steps, partitions, shown, candidate, **settings, scale=scale)
+    return gap.step_rows(steps, partitions, shown, candidate, **settings, scale=scale)
 
 
 # Probes
@@ -428,7 +424,7 @@ def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> 
 @kept_by_run(max_entries=256, show_spinner="Reading the run")
 def why_card(run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int) -> WhyCard:
     """The explanation card of one cluster."""
-    return why.why_card(_why_source(run_id, kind, candidate, seed), cluster)
+    return why_cards.why_card(_why_source(run_id, kind, candidate, seed), cluster)
 
 
 @kept_by_run(max_entries=8, show_spinner=False)
@@ -458,7 +454,7 @@ def cluster_names(run_id: str, kind: PartitionKind, candidate: str, seed: int) -
 def central_texts(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """As ``mauve_core.analysis.central_texts.central_texts``."""
+    """As ``mauve_core.findings.why_cards.central_texts``."""
     return central.central_texts(_why_source(run_id, kind, candidate, seed), cluster)
 
 
@@ -485,7 +481,7 @@ def contrasting_words(
 
 @kept_by_run(max_entries=16, show_spinner="Searching the texts")
 def texts_found(run_id: str, search: TextSearch) -> dict[str, NDArray[np.bool_]]:
-    """As ``mauve_core.analysis.text_search.found_texts``, of the sources in the order of the map."""
+    """As ``mauve_core.analyses.selection.found_texts``, of the sources in the order of the map."""
     run = load_run(run_id)
     corpora = {source.name: run.corpora[source.name] for source in run.comparison.sources}
     return found_texts(corpora, search, shown=None if search.shown is None else _texts_of_finding(run_id, search.shown))
@@ -499,13 +495,13 @@ def _texts_of_finding(run_id: str, shown: Shown) -> dict[str, NDArray[np.bool_]]
 
 @kept_by_run(max_entries=32, show_spinner="Testing statements about the texts")
 def text_findings(run_id: str, candidate: str, reference: str = HUMAN) -> tuple[Finding, ...]:
-    """As ``mauve_core.analysis.findings.of_run.run_findings``."""
+    """As ``mauve_core.findings.finding.run_findings``."""
     return run_findings(load_run(run_id), candidate, reference=reference)
 
 
 @kept_by_run(max_entries=8, show_spinner="Comparing the answers to each prompt")
 def answer_diversity(run_id: str) -> RunDiversity:
-    """As ``mauve_core.experiments.diversity.of_run.diversity_of_run``."""
+    """As ``mauve_core.analyses.diversity.diversity_of_run``."""
     return diversity_of_run(load_run(run_id))
 
 

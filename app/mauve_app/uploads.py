@@ -31,6 +31,7 @@ from mauve_app import uploaded_files
 from mauve_app.bounded_cache import kept
 from mauve_app.server import access
 from mauve_app.uploaded_files import Items, Look, Outline
+from mauve_core.analyses.tasks import SideSize
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
@@ -40,7 +41,6 @@ from mauve_core.encoders.encoder import feature_key
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.jobs.aside import aside
-from mauve_core.tasks.amounts import SideSize
 from mauve_core.texts import Corpus, corpus_from_table, limits
 from mauve_core.texts.building import Sources, guess_column, source_columns, sources_of, split_by
 from mauve_core.texts.entries import doubt_about

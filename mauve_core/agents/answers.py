@@ -16,9 +16,9 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from mauve_core.agents.access import CallError
-from mauve_core.analysis.main_reason import Reason
-from mauve_core.analysis.sentences import Origin, Sentence
 from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.findings.sentences import Origin, Sentence
+from mauve_core.findings.why_cards import Reason
 from mauve_core.jobs.state import Status
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Candidate, Comparison, Estimate

@@ -1,7 +1,7 @@
 """The tools: runs and their scores, a candidate's clusters and texts, the curves as a drawing, and jobs.
 
 Clusters are those that the pages show by default: of the pairwise partition under the candidate's median seed. Costs
-are given only where exchanged texts rarely give as large a gap (``mauve_core.analysis.gap_test``).
+are given only where exchanged texts rarely give as large a gap (``mauve_core.findings.clusters``).
 """
 
 from __future__ import annotations
@@ -47,12 +47,15 @@ from mauve_core.agents.answers import (
     settings_of,
     without_words,
 )
-from mauve_core.analysis.closest import difference_in_words, under
-from mauve_core.analysis.cluster_table import cluster_table, ordered
-from mauve_core.analysis.cost_intervals import costed_table
-from mauve_core.analysis.main_reason import Reason
-from mauve_core.analysis.phrases import Phrase
-from mauve_core.analysis.precomputed import (
+from mauve_core.analyses.comparison_task import ComparisonTask
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, PartitionKind, ScoreConfig
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import percent_with_interval, significant, with_plain_spaces
+from mauve_core.encoders.catalogue import PACKAGED
+from mauve_core.figures.frontier import banded_names, curve_points, error_curves, frontier_svg
+from mauve_core.findings.clusters import cluster_table, costed_table, ordered
+from mauve_core.findings.distinctive_words import Phrase
+from mauve_core.findings.precomputed import (
     run_cluster_names,
     run_cluster_words,
     run_exchange_rate,
@@ -62,14 +65,9 @@ from mauve_core.analysis.precomputed import (
     run_properties,
     run_stability,
 )
-from mauve_core.analysis.sentences import Name, Sentence, filled
-from mauve_core.analysis.verdict import elsewhere, verdict_of
-from mauve_core.analysis.why import PropertyEffect, WhyCard, why_card, why_source
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, PartitionKind, ScoreConfig
-from mauve_core.base.errors import MauveLensError
-from mauve_core.base.formatting import percent_with_interval, significant, with_plain_spaces
-from mauve_core.encoders.catalogue import PACKAGED
-from mauve_core.figures.frontier import banded_names, curve_points, error_curves, frontier_svg
+from mauve_core.findings.sentences import Name, Sentence, filled
+from mauve_core.findings.verdicts import difference_in_words, elsewhere, under, verdict_of
+from mauve_core.findings.why_cards import PropertyEffect, Reason, WhyCard, why_card, why_source
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.runs import Run, RunSummary
@@ -90,7 +88,6 @@ from mauve_core.scoring.tables import (
     tests_sentence,
     texts_interval,
 )
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import property_named
 from mauve_core.texts.text_files import TextFile

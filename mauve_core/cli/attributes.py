@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
+from mauve_core.analyses.cluster_attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import ALL_SIDES, ATTRIBUTE_SPLITS, HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
@@ -19,7 +19,7 @@ from mauve_core.texts.streams import refusals
 from mauve_core.texts.text_files import TextFile
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.attributes_over_k.table import AttributeTable
+    from mauve_core.analyses.attributes_over_k import AttributeTable
 
 _TITLES = {
     "accuracy": "accuracy",
@@ -74,7 +74,7 @@ def _attributes(args: argparse.Namespace) -> int:
     columns, ks = (None if values is None else tuple(dict.fromkeys(values)) for values in (args.column, args.k))
     run, file = _other(args)
     RunStore().folder_of(args.id)  # raises InputError if unknown
-    from mauve_core.tasks.attributes import AttributesTask
+    from mauve_core.analyses.attributes_over_k import AttributesTask
 
     task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits, run, file, args.device)
     return show_result(args, "attributes", task, tables, lambda found: found.notes, "All values, and purity by value")
@@ -122,7 +122,7 @@ def tables(found: AttributeTable) -> str:
 
 
 def _table(own: Sequence[Attribute], other: Sequence[Attribute], names: Sequence[str], title: str) -> str:
-    from mauve_core.experiments.attributes_over_k.table import OWN
+    from mauve_core.analyses.attributes_over_k import OWN
 
     cells = [["Column", *(["clusters of"] if title else []), "k", "n", *(_TITLES[name] for name in names)]]
     for whose, rows in ((OWN, own), (title, other)):

@@ -211,7 +211,6 @@ def _add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusive
 
 
 def _clusters(args: argparse.Namespace) -> int:
-    from mauve_core.analysis import frames
     from mauve_core.reporting.spreadsheets import csv_bytes
 
     run, candidate, most = *_shown(args), _most(args)
@@ -226,7 +225,6 @@ def _clusters(args: argparse.Namespace) -> int:
 
 
 def _texts(args: argparse.Namespace) -> int:
-    from mauve_core.analysis import frames
     from mauve_core.reporting.spreadsheets import csv_bytes
 
     run, candidate, most = *_shown(args), _most(args)
@@ -261,7 +259,6 @@ def _most(args: argparse.Namespace) -> int | None:
 
 
 def _frame(run: Run, candidate: str, args: argparse.Namespace, *, vectors: bool = False) -> pd.DataFrame:
-    from mauve_core.analysis import frames
 
     return frames.texts(run, candidate, cluster=args.cluster, kind=args.partition, seed=args.seed, vectors=vectors)
 
@@ -272,7 +269,7 @@ def _first(table: pd.DataFrame, most: int | None) -> pd.DataFrame:
 
 
 def _about(run: Run, candidate: str, args: argparse.Namespace) -> dict[str, Any]:
-    from mauve_core.analysis.precomputed import run_gap_test
+    from mauve_core.findings.precomputed import run_gap_test
 
     partition = run.comparison.partition(args.partition, candidate, args.seed)
     return {
@@ -296,7 +293,7 @@ def _finite(value: Any) -> Any:
 
 
 def _cluster_table(run: Run, candidate: str, args: argparse.Namespace, shown: pd.DataFrame, k: int) -> str:
-    from mauve_core.analysis.precomputed import run_gap_test
+    from mauve_core.findings.precomputed import run_gap_test
 
     costed = run_gap_test(run, args.partition, candidate).explains
     words = run.comparison.words
@@ -342,8 +339,8 @@ def _command(run: Run, candidate: str, args: argparse.Namespace) -> str:
 
 
 def _printed_texts(run: Run, candidate: str, args: argparse.Namespace, table: pd.DataFrame, most: int) -> str:
-    from mauve_core.analysis.cluster_names import labelled
-    from mauve_core.analysis.precomputed import run_cluster_names
+    from mauve_core.findings.precomputed import run_cluster_names
+    from mauve_core.findings.why_cards import labelled
 
     parts = [_heading(run, candidate, args)]
     if args.cluster is not None:

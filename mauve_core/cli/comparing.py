@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
@@ -37,7 +38,6 @@ from mauve_core.cli.options import (
 from mauve_core.cli.parser import QUOTE_PATTERNS
 from mauve_core.cli.sharding import add_engine_options, compare_in_shards
 from mauve_core.runs import Run
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts import Table, read_table
 from mauve_core.texts.building import guess_column, names_of, reference_among, source_columns, sources_of
 from mauve_core.texts.streams import spelled_out

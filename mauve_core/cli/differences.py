@@ -25,7 +25,7 @@ from mauve_core.scoring.tables import (
 )
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.text_measures.base import MeasureDifference
+    from mauve_core.analyses.measure_terms import MeasureDifference
 
 # Columns of what is printed about a measure.
 _WIDTH = 100
@@ -109,9 +109,8 @@ def _table(found: list[Difference], words: Words) -> str:
 
 
 def _test_measure(run: Run, args: argparse.Namespace) -> int:
-    from mauve_core.experiments.text_measures.differences import difference_json as measure_difference_json
-    from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_tests_sentence
-    from mauve_core.experiments.text_measures.stored import stored_measurements
+    from mauve_core.analyses.text_measures import closest_sentence, measure_tests_sentence, stored_measurements
+    from mauve_core.analyses.text_measures import difference_json as measure_difference_json
 
     found = _pairs(run, args.measure)
     if args.a is not None:
@@ -145,8 +144,7 @@ def _test_measure(run: Run, args: argparse.Namespace) -> int:
 
 def _pairs(run: Run, measure: str) -> list[tuple[MeasureDifference, ...]]:
     """The stored tests of each pair: of the gap, if T(P) is defined, and of the value."""
-    from mauve_core.experiments.text_measures import MEASURES
-    from mauve_core.experiments.text_measures.stored import stored_measurements
+    from mauve_core.analyses.text_measures import MEASURES, stored_measurements
 
     if measure not in MEASURES:
         raise InputError(f"No measure is named {measure!r}", allowed=", ".join(MEASURES))
@@ -167,8 +165,7 @@ def _measure_tables(found: list[tuple[MeasureDifference, ...]], words: Words) ->
 
 
 def _measure_table(tests: list[MeasureDifference], words: Words) -> str:
-    from mauve_core.experiments.text_measures import measure_title
-    from mauve_core.experiments.text_measures.ranking import test_decimals
+    from mauve_core.analyses.text_measures import measure_title, test_decimals
 
     title, decimals = measure_title(tests[0].measure), test_decimals(tests)
     rows = [["a", "b", "a \u2212 b", "interval", "p (Holm)", "apart", "detectable"]]

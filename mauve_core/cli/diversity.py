@@ -13,7 +13,7 @@ from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import aligned
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.diversity.of_run import RunDiversity
+    from mauve_core.analyses.diversity import RunDiversity
 
 Rows = Sequence[Sequence[str]]
 # Writes names and words of texts, which are untrusted.
@@ -36,8 +36,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _diversity(args: argparse.Namespace) -> int:
+    from mauve_core.analyses.diversity import diversity_of_run
     from mauve_core.cli.shapes import diversity_json
-    from mauve_core.experiments.diversity.of_run import diversity_of_run
 
     run = RunStore().load(args.id)
     found = diversity_of_run(run, args.candidate)
@@ -53,7 +53,6 @@ def _diversity(args: argparse.Namespace) -> int:
 def _text(
     run: Run, found: RunDiversity, quote: Quote, table: Callable[[Rows], str], filled: Quote, heading: str
 ) -> str:
-    from mauve_core.experiments.diversity import wording
 
     parts = []
     for name, own in found.candidates.items():
@@ -76,8 +75,7 @@ def _text(
 
 def _below(run: Run, name: str, found: RunDiversity, quote: Quote) -> Iterable[str]:
     """What is said below a candidate's table."""
-    from mauve_core.experiments.diversity import wording
-    from mauve_core.experiments.diversity.of_run import never_reached
+    from mauve_core.analyses.diversity import never_reached
 
     own, missed = found.candidates[name], found.missed.get(name)
     yield wording.measured_sentence(own)

@@ -23,7 +23,7 @@ from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 
 if TYPE_CHECKING:
-    from mauve_core.analysis.findings.finding import Finding, More
+    from mauve_core.findings.finding import Finding, More
 
     # The texts by name, and by candidate what finds.
     _Explain = tuple[Mapping[str, Corpus], Mapping[str, Callable[[], Sequence[Finding]]]]
@@ -90,7 +90,7 @@ def _explain(args: argparse.Namespace) -> int:
     if shows_count:
         sys.stderr.write("\r\033[K")
     if args.json:
-        from mauve_core.analysis.findings.rows import as_row
+        from mauve_core.findings.finding import as_row
 
         findings = [as_row(corpora, each) for own in found.values() for each in own]
         write_json({"run": args.id or "", "q": args.q, "findings": findings, "notes": notes}, "explain")
@@ -103,7 +103,7 @@ def _explain(args: argparse.Namespace) -> int:
 
 def _of_run(args: argparse.Namespace) -> _Explain:
     run, reference = RunStore().load(args.id), args.reference or HUMAN
-    from mauve_core.analysis.findings.of_run import run_findings
+    from mauve_core.findings.finding import run_findings
 
     names = [each.name for each in run.comparison.candidates if each.name != reference]
     if args.candidate is not None:
@@ -120,7 +120,7 @@ def _of_files(args: argparse.Namespace) -> _Explain:
     with results_only():
         files = text_files(args, {**reference, **models}, quiet=True)
         corpora = read(files)
-    from mauve_core.analysis.findings.of_run import findings_between
+    from mauve_core.findings.finding import findings_between
 
     judge = _judge(args, seed=0)
     return corpora, {
@@ -133,7 +133,7 @@ def _judge(args: argparse.Namespace, seed: int) -> More | None:
     options = models.asking_options(args)
     if options is None:
         return None
-    from mauve_core.analysis.findings.judged import Judge
+    from mauve_core.findings.llm_judge import Judge
 
     def tell(line: str) -> None:
         sys.stderr.write(f"{printable(line)}\n")

@@ -59,7 +59,7 @@ from mauve_core.texts import Corpus
 from mauve_core.texts.normalizing import normalize
 
 if TYPE_CHECKING:
-    from mauve_core.analysis.gate import Finding, GateResult
+    from mauve_core.analyses.gate import Finding, GateResult
 
 
 # What each key holds.
@@ -422,7 +422,7 @@ def _result(args: argparse.Namespace) -> GateResult:
         require_device(args.device)
     if not features:
         name_default_encoder(args)
-    from mauve_core.analysis.gate import run_gate
+    from mauve_core.analyses.gate import run_gate
 
     return run_gate(
         corpora["reference"],

@@ -21,9 +21,8 @@ from mauve_core.texts import Corpus
 from mauve_core.texts.streams import refusals
 
 if TYPE_CHECKING:
-    from mauve_core.judgments.correlating import Correlation, Indicator
-    from mauve_core.judgments.ranking import Player, Ranking
-    from mauve_core.judgments.ratings import Rating
+    from mauve_core.analyses.human_ranking import Correlation, Indicator, Player, Ranking
+    from mauve_core.runs.ratings import Rating
 
 _READING = (
     "Score: Bradley-Terry; a source beats one that is 100 points lower in 73% of pairs. Mean 0 over finite scores.",
@@ -74,8 +73,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _export(args: argparse.Namespace) -> int:
-    from mauve_core.judgments.storage import RatingStore
-    from mauve_core.judgments.tables import ratings_to_csv
+    from mauve_core.runs.rating_tables import ratings_to_csv
+    from mauve_core.runs.ratings import RatingStore
 
     store = RatingStore(RunStore().load(args.id).ratings_path)
     ratings, counts = store.list(), store.counts()
@@ -89,9 +88,8 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from mauve_core.judgments.ratings import with_digests
-    from mauve_core.judgments.storage import RatingStore
-    from mauve_core.judgments.tables import ratings_from_file
+    from mauve_core.runs.rating_tables import ratings_from_file
+    from mauve_core.runs.ratings import RatingStore, with_digests
 
     run = RunStore().load(args.id)
     read, notes = ratings_from_file(Path(args.file))
@@ -129,8 +127,7 @@ def _rank(args: argparse.Namespace) -> int:
         raise InputError(wrong, allowed=allowed, received=repr(args.question), todo=todo)
     if not questions:
         raise InputError(f"{args.what} has no ratings", todo="Rate pairs in the app, or import ratings")
-    from mauve_core.judgments.correlating import correlations
-    from mauve_core.judgments.ranking import rank
+    from mauve_core.analyses.human_ranking import correlations, rank
 
     rankings = [
         rank(
@@ -170,9 +167,9 @@ def _ratings_of(
     if not (exists or is_run):
         todo = "List the runs with: mauve-lens runs; check the name and the folder of a file"
         raise InputError(f"{what} is neither a stored run nor a file", todo=todo)
-    from mauve_core.experiments.indicators import run_indicators
-    from mauve_core.judgments.storage import RatingStore
-    from mauve_core.judgments.tables import ratings_from_table
+    from mauve_core.analyses.human_ranking import run_indicators
+    from mauve_core.runs.rating_tables import ratings_from_table
+    from mauve_core.runs.ratings import RatingStore
 
     if exists and not (is_run and path.is_dir()):
         require_plain_file(path, "table of ratings")

@@ -39,10 +39,10 @@ from mauve_core.scoring.tables import aligned
 from mauve_core.texts.kinds import common_kind, require_words
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.text_measures.base import Measurements, Value
-    from mauve_core.experiments.text_measures.over_lengths import LengthTable
-    from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
-    from mauve_core.experiments.text_measures.ranking import MeasureStanding
+    from mauve_core.analyses.measure_terms import Measurements, Value
+    from mauve_core.analyses.measures_over_lengths import LengthTable
+    from mauve_core.analyses.measures_over_neighbours import NeighbourTable
+    from mauve_core.analyses.text_measures import MeasureStanding
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -114,14 +114,13 @@ def _measure(args: argparse.Namespace) -> int:
 
 
 def _of_run(args: argparse.Namespace) -> tuple[Measurements, str]:
-    from mauve_core.tasks.measure import MeasureTask
+    from mauve_core.analyses.text_measures import MeasureTask
 
     return stored_or_computed(args, MeasureTask(args.id, _names(args), args.scorer, args.device))
 
 
 def _over_neighbours(args: argparse.Namespace) -> int:
-    from mauve_core.experiments.text_measures.over_neighbours import numbers_of_neighbours
-    from mauve_core.tasks.neighbours import NeighboursTask
+    from mauve_core.analyses.measures_over_neighbours import NeighboursTask, numbers_of_neighbours
 
     if args.id is None or args.scorer is not None or args.lengths is not None:
         allowed = "RUN, without files, --scorer or --lengths"
@@ -132,8 +131,8 @@ def _over_neighbours(args: argparse.Namespace) -> int:
 
 def neighbours_table(found: NeighbourTable) -> str:
     """T(Q) of every candidate and T(P) at every k, a table per measure, with standard deviations."""
-    from mauve_core.experiments.text_measures import MEASURES
-    from mauve_core.experiments.text_measures.over_neighbours import order_sentence
+    from mauve_core.analyses.measures_over_neighbours import order_sentence
+    from mauve_core.analyses.text_measures import MEASURES
 
     parts = []
     for name in found.measures:
@@ -148,8 +147,7 @@ def neighbours_table(found: NeighbourTable) -> str:
 
 
 def _over_lengths(args: argparse.Namespace) -> int:
-    from mauve_core.experiments.text_measures.over_lengths import lengths_in
-    from mauve_core.tasks.lengths import LengthsTask
+    from mauve_core.analyses.measures_over_lengths import LengthsTask, lengths_in
 
     if args.id is None:
         raise InputError("--lengths cuts the texts of a stored run", allowed="RUN, without files")
@@ -159,8 +157,7 @@ def _over_lengths(args: argparse.Namespace) -> int:
 
 def lengths_table(found: LengthTable) -> str:
     """T(Q) of every candidate and T(P), and the gaps, at every length, by measure; with standard deviations."""
-    from mauve_core.experiments.text_measures import over_lengths
-    from mauve_core.experiments.text_measures.over_lengths import length_measure_title
+    from mauve_core.analyses.measures_over_lengths import length_measure_title
 
     parts = []
     for name in found.measures:
@@ -200,9 +197,8 @@ def _gaps_over(found: LengthTable, measure: str, axis: str, places: Sequence[int
 def _of_files(args: argparse.Namespace) -> Measurements:
     files = text_files(args, {HUMAN: args.human, **models_of(args)}, quiet=args.quiet)
     corpora = read(files)
-    from mauve_core.experiments.text_measures import measure
-    from mauve_core.experiments.text_measures.context import MeasureContext
-    from mauve_core.experiments.text_measures.stored import collection_of
+    from mauve_core.analyses.measure_inputs import MeasureContext
+    from mauve_core.analyses.text_measures import collection_of, measure
 
     require_device(args.device)
     require_words(common_kind({name: corpus.kind for name, corpus in corpora.items()}).name, "Measuring files")
@@ -218,8 +214,7 @@ def _names(args: argparse.Namespace) -> tuple[str, ...] | None:
 
 def table(found: Measurements, words: Words = TEXTS) -> str:
     """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, with standard deviations and ranks by the gap."""
-    from mauve_core.experiments.text_measures import MEASURES
-    from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, measure_tests_sentence
+    from mauve_core.analyses.text_measures import MEASURES, closest_sentence, measure_standings, measure_tests_sentence
 
     rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) \u2212 T(P)|", "Rank"]]
     ranks = {

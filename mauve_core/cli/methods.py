@@ -47,12 +47,10 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, HUMAN_VS_HUMAN, TITLES, aligned, texts_interval
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.encoders.positions import PositionTable
-    from mauve_core.experiments.encoders.references import Reference
-    from mauve_core.experiments.encoders.table import EncoderTable
-    from mauve_core.experiments.methods.table import MethodScore, MethodTable
+    from mauve_core.analyses.encoders import EncoderTable, Reference
+    from mauve_core.analyses.method_scores import CompareMethodsTask, MethodScore, MethodTable
+    from mauve_core.analyses.positions import PositionTable
     from mauve_core.figures.methods import Tested
-    from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -104,7 +102,7 @@ def _methods(args: argparse.Namespace) -> int:
 
 
 def _notes(table: MethodTable, comparison: Comparison) -> list[str]:
-    from mauve_core.experiments.methods.ranks import disagreements
+    from mauve_core.analyses.method_scores import disagreements
     from mauve_core.figures.agreement import answer
 
     apart = [item for item in disagreements(table, comparison) if item.told_apart]
@@ -114,7 +112,7 @@ def _notes(table: MethodTable, comparison: Comparison) -> list[str]:
 
 def _ranks(table: MethodTable, comparison: Comparison) -> list[dict[str, Any]]:
     """For each method: its spec, whether its ranks are the leaderboard's, and the candidates from the closest on."""
-    from mauve_core.experiments.methods.ranks import method_standings, score_of
+    from mauve_core.analyses.method_scores import method_standings, score_of
 
     found = []
     for result in table.results:
@@ -127,8 +125,8 @@ def _ranks(table: MethodTable, comparison: Comparison) -> list[dict[str, Any]]:
 
 def task_of(args: argparse.Namespace) -> CompareMethodsTask:
     """The task that the arguments describe; the default is the preset of divergences."""
-    from mauve_core.experiments.methods.method import PRESETS, parse_method
-    from mauve_core.tasks.compare_methods import CompareMethodsTask
+    from mauve_core.analyses.method_scores import CompareMethodsTask
+    from mauve_core.analyses.methods import PRESETS, parse_method
 
     requested = [parse_method(spec) for spec in args.method]
     requested += [method for name in args.preset for method in PRESETS[name]]
@@ -149,7 +147,7 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
 
     ``comparison`` is the run's, whose scores keep their ranks.
     """
-    from mauve_core.experiments.methods.ranks import about_ranks, method_standings
+    from mauve_core.analyses.method_scores import about_ranks, method_standings
     from mauve_core.figures.methods import (
         ABOUT_LEADERBOARD,
         LEVEL,
@@ -254,10 +252,9 @@ def _add_encoders(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _encoders(args: argparse.Namespace) -> int:
-    from mauve_core.experiments.encoders.references import references
+    from mauve_core.analyses.encoders import CompareEncodersTask, references
+    from mauve_core.analyses.positions import PositionsTask
     from mauve_core.figures import agreement as figures
-    from mauve_core.tasks.compare_encoders import CompareEncodersTask
-    from mauve_core.tasks.positions import PositionsTask
 
     if args.positions:
         positions = PositionsTask(args.id, tuple(args.encoder) or None, args.texts, args.device)
@@ -339,7 +336,7 @@ def references_table(found: tuple[Reference, ...], table: EncoderTable) -> str:
 
 
 def _json(run: Run, table: EncoderTable) -> dict[str, Any]:
-    from mauve_core.experiments.encoders.references import references
+    from mauve_core.analyses.encoders import references
 
     count = len(table.results)
     return {

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
-from mauve_core.analysis.sentences import Sentence
+from mauve_core.analyses.tasks import Amount, NewRunTask, RunTask, unheeded
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig, UnitRows
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import UNBROKEN, printable, with_plain_spaces
@@ -32,12 +32,11 @@ from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.cli.parser import Store
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
+from mauve_core.findings.sentences import Sentence
 from mauve_core.jobs import estimates
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.serialization import DifferenceJson, ScoresJson, to_json
 from mauve_core.scoring.tables import aligned, to_table
-from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
 from mauve_core.texts.kinds import Kind, kind_at
 from mauve_core.texts.normalizing_steps import ALLOWED, parse_steps
 
@@ -104,7 +103,7 @@ SHAPES = (
     Shape(1, "shapes:RankingsJson", ("ratings rank",)),
     Shape(1, "shapes:ProbeJson", ("probe",)),
     Shape(1, "shapes:AttributesJson", ("attributes",)),
-    Shape(1, "mauve_core.experiments.published.agreement:PublishedJson", ("published",)),
+    Shape(1, "mauve_core.analyses.published:PublishedJson", ("published",)),
     Shape(1, "shapes:SweepJson", ("sweep",)),
     Shape(1, "stored:RunsJson", ("runs", "runs list")),
     Shape(1, "stored:BinJson", ("runs bin",)),
@@ -491,8 +490,8 @@ def make_run(
 def run_json(run: Run) -> dict[str, Any]:
     """A run's comparison and id, with its verdict, what its preflight found, its empty clusters, and the scores over
     all texts if it is from shards."""
-    from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
-    from mauve_core.analysis.verdict import verdict
+    from mauve_core.findings.precomputed import run_preflight  # imports SciPy, which other commands do not need
+    from mauve_core.findings.verdicts import verdict
     from mauve_core.scoring.tables import empty_clusters_json
 
     return {
@@ -507,9 +506,8 @@ def run_json(run: Run) -> dict[str, Any]:
 
 def run_table(run: Run) -> str:
     """A run's verdict and leaderboard; between them, copied texts and formats in which a candidate differs."""
-    from mauve_core.analysis.format_steps import steps_for
-    from mauve_core.analysis.precomputed import run_preflight
-    from mauve_core.analysis.preflight import to_text
+    from mauve_core.findings.format_checks import steps_for, to_text
+    from mauve_core.findings.precomputed import run_preflight
 
     found = run_preflight(run)
     parts = [verdict_text(run), to_table(run.comparison)]
@@ -523,7 +521,7 @@ def run_table(run: Run) -> str:
 
 def verdict_text(run: Run) -> str:
     """A run's verdict for a terminal, a paragraph for each sentence."""
-    from mauve_core.analysis.verdict import verdict
+    from mauve_core.findings.verdicts import verdict
 
     return sentences_text(verdict(run).sentences)
 
@@ -661,7 +659,7 @@ def over_all_json(run: Run) -> dict[str, Any] | None:
 
     Raises StorageError or InputError if the scores are damaged.
     """
-    from mauve_core.experiments.over_shards import is_sample, stored_over_shards
+    from mauve_core.analyses.over_shards import is_sample, stored_over_shards
 
     found = stored_over_shards(run)
     if found is None:
@@ -680,7 +678,7 @@ def over_all_parts(run: Run) -> list[str]:
 
     Raises StorageError or InputError if they are damaged.
     """
-    from mauve_core.experiments.over_shards import ABOUT, answers_over_all, sample_sentence, stored_over_shards
+    from mauve_core.analyses.over_shards import ABOUT, answers_over_all, sample_sentence, stored_over_shards
 
     found = stored_over_shards(run)
     if found is None:
@@ -723,7 +721,7 @@ def candidate_json(candidate: ShardedCandidate) -> dict[str, Any]:
 
 def answers_json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
     """The tests between candidates, and who is closest in sentences."""
-    from mauve_core.experiments.over_shards import answers_over_all, settled
+    from mauve_core.analyses.over_shards import answers_over_all, settled
     from mauve_core.scoring.serialization import difference_json
 
     return {
@@ -739,7 +737,7 @@ def side_lines(sides: Iterable[ShardedSide]) -> str:
 
 def over_all_table(found: ShardedComparison) -> str:
     """Numbers of texts and scores with their spread, the best candidate first."""
-    from mauve_core.experiments.over_shards import over_all_rows
+    from mauve_core.analyses.over_shards import over_all_rows
 
     columns, rows = over_all_rows(found)
     return aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)])

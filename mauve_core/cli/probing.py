@@ -14,7 +14,7 @@ from mauve_core.texts.kinds import KINDS, Kind, kind_of
 from mauve_core.texts.perturbations import usage
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.robustness.table import ProbeTable
+    from mauve_core.analyses.probe_results import ProbeTable
 
 _TITLES = {
     "forward-kl": "KL(P|Q)",
@@ -63,7 +63,7 @@ def _usages(kind: Kind) -> str:
 
 
 def _probe(args: argparse.Namespace) -> int:
-    from mauve_core.tasks.probe import ProbeTask
+    from mauve_core.analyses.probes import ProbeTask
 
     positions = [*POSITION_PROBES] if args.positions else []
     specs = tuple(dict.fromkeys([*args.perturbation, *positions])) or None
@@ -72,7 +72,7 @@ def _probe(args: argparse.Namespace) -> int:
 
 
 def _derived(found: ProbeTable) -> dict[str, Any]:
-    from mauve_core.experiments.robustness.detection import detections, summary
+    from mauve_core.analyses.probe_results import detections, summary
 
     return {
         "summary": summary(found),
@@ -88,9 +88,8 @@ def _notes(found: ProbeTable) -> list[str]:
 
 def table(found: ProbeTable) -> str:
     """What MAUVE detects, in words; then one row per line: shares of changed and moved texts, and each measure."""
-    from mauve_core.experiments.robustness.detection import about_test, detections, summary
-    from mauve_core.experiments.robustness.positions import positions_sentence
-    from mauve_core.experiments.robustness.table import PROBE_SCORES
+    from mauve_core.analyses.positions import positions_sentence
+    from mauve_core.analyses.probe_results import PROBE_SCORES, about_test, detections, summary
     from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
 
     rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in PROBE_SCORES), "detectable"]]

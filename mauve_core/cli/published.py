@@ -11,7 +11,7 @@ from mauve_core.cli.options import write, write_json
 from mauve_core.scoring.tables import aligned
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.published.agreement import Agreement, ColumnAgreement
+    from mauve_core.analyses.published import Agreement, ColumnAgreement
 
 _WIDTH = 120
 
@@ -32,7 +32,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _show(args: argparse.Namespace) -> int:
-    from mauve_core.experiments import published
+    from mauve_core.analyses import published
 
     if args.json:
         write_json(published.as_dict(), "published")
@@ -46,7 +46,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _table(paper: str) -> str:
-    from mauve_core.experiments import published
+    from mauve_core.analyses import published
 
     rows = [["Domain", "Reference", "Measure", *_HEADINGS, "Outcome"]]
     for row in published.agreements():
@@ -63,7 +63,7 @@ def _table(paper: str) -> str:
 
 
 def _columns() -> str:
-    from mauve_core.experiments import published
+    from mauve_core.analyses import published
 
     rows = [["Table", "First", "Second", "n", "Ours", "Paper", "Diff.", "Range", "Outcome"]]
     for row in published.column_agreements():
@@ -79,7 +79,7 @@ def _worst(row: Agreement) -> str:
 
 
 def _beside(row: Agreement | ColumnAgreement) -> list[str]:
-    from mauve_core.experiments.published.agreement import Agreement
+    from mauve_core.analyses.published import Agreement
 
     worst = isinstance(row, Agreement) and row.statistic == "worst-case"
     published = f"{written(row.published, 3)}{' (w)' if worst else ''}"

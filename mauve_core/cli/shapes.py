@@ -9,33 +9,35 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from mauve_core.analysis.findings.rows import FindingJson
-from mauve_core.analysis.gate import GateResult
-from mauve_core.analysis.preflight import Preflight
-from mauve_core.analysis.verdict import VerdictJson
+from mauve_core.analyses.attributes_over_k import AttributeTable
+from mauve_core.analyses.diversity import (
+    Agreement,
+    MissedClusters,
+    NeverReached,
+    RunDiversity,
+    never_reached,
+    sentence,
+    threshold,
+)
+from mauve_core.analyses.encoders import EncoderTable, Reference, Reversal
+from mauve_core.analyses.estimator_sweeps import EstimatorSweep
+from mauve_core.analyses.gate import GateResult
+from mauve_core.analyses.human_ranking import Correlation, Ranking
+from mauve_core.analyses.measure_terms import Measurements
+from mauve_core.analyses.measures_over_lengths import LengthTable
+from mauve_core.analyses.measures_over_neighbours import NeighbourTable
+from mauve_core.analyses.method_scores import Joined as HowJoined
+from mauve_core.analyses.method_scores import MethodTable
+from mauve_core.analyses.positions import PositionTable
+from mauve_core.analyses.probe_results import Detection, ProbeTable
+from mauve_core.analyses.sweeps import Sweep
+from mauve_core.analyses.text_measures import MeasureDifferenceJson
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import Count, Extended, Joined, NotNegative, Share, Within, dataclass_to_json
 from mauve_core.cli.options import OfRun, OverAllJson
-from mauve_core.experiments.attributes_over_k.table import AttributeTable
-from mauve_core.experiments.diversity.agreement import Agreement
-from mauve_core.experiments.diversity.human_clusters import MissedClusters
-from mauve_core.experiments.diversity.of_run import NeverReached, RunDiversity, never_reached
-from mauve_core.experiments.diversity.wording import sentence, threshold
-from mauve_core.experiments.encoders.positions import PositionTable
-from mauve_core.experiments.encoders.references import Reference
-from mauve_core.experiments.encoders.table import EncoderTable, Reversal
-from mauve_core.experiments.methods.ranks import Joined as HowJoined
-from mauve_core.experiments.methods.table import MethodTable
-from mauve_core.experiments.robustness.detection import Detection
-from mauve_core.experiments.robustness.table import ProbeTable
-from mauve_core.experiments.sweeps.estimators import EstimatorSweep
-from mauve_core.experiments.sweeps.sweep import Sweep
-from mauve_core.experiments.text_measures.base import Measurements
-from mauve_core.experiments.text_measures.differences import MeasureDifferenceJson
-from mauve_core.experiments.text_measures.over_lengths import LengthTable
-from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
-from mauve_core.judgments.correlating import Correlation
-from mauve_core.judgments.ranking import Ranking
+from mauve_core.findings.finding import FindingJson
+from mauve_core.findings.format_checks import Preflight
+from mauve_core.findings.verdicts import VerdictJson
 from mauve_core.runs import Run
 from mauve_core.scoring.gate_rule import GateTest, Verdict
 from mauve_core.scoring.serialization import ComparisonJson, DifferenceJson, ScoreName

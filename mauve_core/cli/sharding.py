@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
-from mauve_core.analysis.sentences import Sentence
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
@@ -46,6 +45,7 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
+from mauve_core.findings.sentences import Sentence
 from mauve_core.scoring.serialization import DifferenceJson
 from mauve_core.scoring.tables import aligned
 from mauve_core.shards.plan import PARTS, RUN_TEXTS, StoredAs
@@ -53,7 +53,7 @@ from mauve_core.shards.plan import PARTS, RUN_TEXTS, StoredAs
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mauve_core.experiments.clusters_over_shards import CandidateOverAll, ClustersOverAll, SideOverAll
+    from mauve_core.analyses.over_shards import CandidateOverAll, ClustersOverAll, SideOverAll
     from mauve_core.runs import Run
     from mauve_core.shards.costs import Estimate, Span
     from mauve_core.shards.engines import Engine
@@ -395,7 +395,7 @@ class ClusterOverAllJson(TypedDict):
 
 def clusters_json(found: ShardedComparison, candidate: CandidateOverAll) -> list[ClusterOverAllJson]:
     """The first clusters of a candidate."""
-    from mauve_core.experiments.cluster_shares import share_table
+    from mauve_core.analyses.over_shards import share_table
 
     rows = [row for _, row in share_table(found, candidate).head(MOST).iterrows()]
     return [
@@ -421,7 +421,7 @@ def _side(side: SideOverAll, row: pd.Series, share: str) -> SideOverAllJson:
 
 def cluster_lines(found: ShardedComparison, candidate: CandidateOverAll) -> list[str]:
     """A sentence and a table of the first clusters of a candidate, after an empty line; nothing without clusters."""
-    from mauve_core.experiments.cluster_shares import cluster_rows, columns_of, sentence, share_table
+    from mauve_core.analyses.over_shards import cluster_rows, columns_of, share_table
 
     said = sentence(share_table(found, candidate), candidate.name)
     if not said:
@@ -507,7 +507,7 @@ def sharded_json(found: ShardedComparison, clusters: ClustersOverAll, run: Run |
 
 def sharded_table(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) -> str:
     """Return the answers in sentences, then sides, scores, clusters and passes."""
-    from mauve_core.experiments.over_shards import answers_over_all
+    from mauve_core.analyses.over_shards import answers_over_all
 
     lines = [sentences_text(answers_over_all(found, run)), "", side_lines(found.sides), "", over_all_table(found)]
     for each in clusters.candidates:
@@ -658,11 +658,10 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _finish(args: argparse.Namespace, work: Work) -> int:
-    from mauve_core.experiments.clusters_over_shards import clusters_over_all
+    from mauve_core.analyses.over_shards import clusters_over_all, store_sample, stored_before
     from mauve_core.shards.comparison import compare_shards, encode_tasks
     from mauve_core.shards.engines import engine_for
     from mauve_core.shards.places import remade
-    from mauve_core.tasks.over_shards import store_sample, stored_before
 
     progress, run = titled(progress_of(args)), None
     stored: list[Run] = []
@@ -701,7 +700,7 @@ def _print_results(
     args: argparse.Namespace, found: ShardedComparison, clusters: ClustersOverAll, run: Run | None
 ) -> None:
     """Print the scores over all texts, and those of the stored run if there is one."""
-    from mauve_core.experiments.over_shards import is_sample
+    from mauve_core.analyses.over_shards import is_sample
 
     if args.json:
         write_json(sharded_json(found, clusters, run), "shard-merge")

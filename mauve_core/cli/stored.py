@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, TypedDict
 
-from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
+from mauve_core.analyses.comparability import Difference, differences, one_leaderboard, require_comparable
+from mauve_core.analyses.comparison_task import RecompareTask, changed, suggested_name
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import file_size, printable, with_plain_spaces
@@ -51,7 +52,6 @@ from mauve_core.scoring.tables import (
     texts_interval,
     texts_scored,
 )
-from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
 
 class RunsComparedJson(TypedDict):
@@ -397,7 +397,7 @@ def _token(store: RunStore, name: str) -> str:
 
 
 def _export(args: argparse.Namespace) -> int:
-    from mauve_core.experiments.documents import DOCUMENTS  # imports scikit-learn, which few actions need
+    from mauve_core.analyses.attached_results import DOCUMENTS  # imports scikit-learn, which few actions need
 
     path = RunStore().export(args.id, args.out, ratings=not args.without_ratings, documents=DOCUMENTS)
     write(f"Wrote {path} ({with_plain_spaces(file_size(path.stat().st_size))})")
@@ -405,11 +405,11 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from mauve_core.experiments.documents import check_documents  # imports scikit-learn, which few actions need
+    from mauve_core.analyses.attached_results import check_documents  # imports scikit-learn, which few actions need
 
     summary = RunStore().import_(args.file, name=args.name, check=check_documents)
     write(f"Stored as run {summary.id}")
-    from mauve_core.tasks.precompute import PrecomputeTask  # as does this
+    from mauve_core.analyses.task_registry import PrecomputeTask  # as does this
 
     PrecomputeTask(summary.id).perform(progress_of(args))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from mauve_core.analyses.study import ADVERSARIAL, StudyTask
 from mauve_core.base.config import CompareConfig
 from mauve_core.base.formatting import printable
 from mauve_core.cli import measuring, models
@@ -23,7 +24,6 @@ from mauve_core.cli.options import (
 )
 from mauve_core.decoding import GenerationSettings
 from mauve_core.runs import Run
-from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 from mauve_core.texts.text_files import require_there
 
 
@@ -71,7 +71,7 @@ def _study(args: argparse.Namespace) -> int:
         )
 
     def measured(run: Run) -> str:
-        from mauve_core.experiments.text_measures.stored import stored_measurements
+        from mauve_core.analyses.text_measures import stored_measurements
 
         found = stored_measurements(run)
         if found is None:

@@ -12,8 +12,8 @@ from mauve_core.cli.options import add_device_option, add_output_options, of_run
 from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.sweeps.estimators import EstimatorSweep
-    from mauve_core.experiments.sweeps.sweep import Sweep
+    from mauve_core.analyses.estimator_sweeps import EstimatorSweep
+    from mauve_core.analyses.sweeps import Sweep
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
 _SHOWN = "mauve"
@@ -41,14 +41,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _sweep(args: argparse.Namespace) -> int:
-    from mauve_core.tasks.sweep import SweepTask
+    from mauve_core.analyses.estimator_sweeps import SweepTask
 
     task = SweepTask(args.id, args.over, numbers(args.values), args.seeds, args.device)
     return show_result(args, "sweep", task, _shown, lambda sweep: sweep.notes, "Every score")
 
 
 def _shown(sweep: Sweep | EstimatorSweep) -> str:
-    from mauve_core.experiments.sweeps.estimators import EstimatorSweep
+    from mauve_core.analyses.estimator_sweeps import EstimatorSweep
 
     return estimator_table(sweep) if isinstance(sweep, EstimatorSweep) else table(sweep)
 
@@ -83,7 +83,7 @@ def table(sweep: Sweep) -> str:
 
 def estimator_table(sweep: EstimatorSweep) -> str:
     """MAUVE at every point, with its standard deviations over seeds and over texts."""
-    from mauve_core.experiments.methods.kinds import ESTIMATORS
+    from mauve_core.analyses.methods import ESTIMATORS
     from mauve_core.figures.sweeps import ESTIMATOR_TITLES, about_default
 
     rows = [["Estimator", ESTIMATOR_TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]

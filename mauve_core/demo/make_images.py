@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mauve_core.analysis.findings.of_run import run_findings
-from mauve_core.analysis.precomputed import derive
+from mauve_core.analyses.text_measures import MeasureTask
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.files import digest_of_file, write_atomically
 from mauve_core.base.progress import Progress, silent
@@ -45,10 +44,11 @@ from mauve_core.demo.images import (
     write_archive,
 )
 from mauve_core.encoders.features import FeatureStore
+from mauve_core.findings.finding import run_findings
+from mauve_core.findings.precomputed import derive
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Candidate
-from mauve_core.tasks.measure import MeasureTask
 from mauve_core.texts.kinds import kind_of
 
 CLASSES = 10

@@ -17,8 +17,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.analysis.findings.of_run import run_findings
-from mauve_core.analysis.precomputed import derive
+from mauve_core.analyses.attributes_over_k import ATTACHMENT as ATTRIBUTES
+from mauve_core.analyses.attributes_over_k import AttributesTask
+from mauve_core.analyses.encoders import ATTACHMENT as ENCODERS
+from mauve_core.analyses.encoders import CompareEncodersTask
+from mauve_core.analyses.estimator_sweeps import SweepTask
+from mauve_core.analyses.measures_over_lengths import ATTACHMENT as LENGTHS
+from mauve_core.analyses.measures_over_lengths import LengthsTask
+from mauve_core.analyses.measures_over_neighbours import ATTACHMENT as NEIGHBOURS
+from mauve_core.analyses.measures_over_neighbours import NeighboursTask
+from mauve_core.analyses.method_scores import ATTACHMENT as METHODS
+from mauve_core.analyses.method_scores import CompareMethodsTask
+from mauve_core.analyses.methods import PRESETS
+from mauve_core.analyses.positions import ATTACHMENT as POSITIONS
+from mauve_core.analyses.positions import PositionsTask
+from mauve_core.analyses.probe_results import ATTACHMENT as PROBES
+from mauve_core.analyses.probes import PAPER, ProbeTask
+from mauve_core.analyses.study import ADVERSARIAL, resolve_decoders
+from mauve_core.analyses.sweeps import attachment_name
+from mauve_core.analyses.tasks import RunTask
+from mauve_core.analyses.text_measures import ATTACHMENT as MEASURES
+from mauve_core.analyses.text_measures import MeasureTask
 from mauve_core.base.archives import load_array
 from mauve_core.base.config import EVERY_AXIS, HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.config import USUAL_ENCODERS as USUAL
@@ -43,31 +62,11 @@ from mauve_core.demo.texts import (
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.models import load_model
-from mauve_core.experiments.attributes_over_k.table import ATTACHMENT as ATTRIBUTES
-from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
-from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
-from mauve_core.experiments.methods.method import PRESETS
-from mauve_core.experiments.methods.table import ATTACHMENT as METHODS
-from mauve_core.experiments.robustness.experiment import PAPER
-from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.experiments.sweeps.sweep import attachment_name
-from mauve_core.experiments.text_measures.over_lengths import ATTACHMENT as LENGTHS
-from mauve_core.experiments.text_measures.over_neighbours import ATTACHMENT as NEIGHBOURS
-from mauve_core.experiments.text_measures.stored import ATTACHMENT as MEASURES
+from mauve_core.findings.finding import run_findings
+from mauve_core.findings.precomputed import derive
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.base import RunTask
-from mauve_core.tasks.compare_encoders import CompareEncodersTask
-from mauve_core.tasks.compare_methods import CompareMethodsTask
-from mauve_core.tasks.lengths import LengthsTask
-from mauve_core.tasks.measure import MeasureTask
-from mauve_core.tasks.neighbours import NeighboursTask
-from mauve_core.tasks.positions import PositionsTask
-from mauve_core.tasks.probe import ProbeTask
-from mauve_core.tasks.study import ADVERSARIAL, resolve_decoders
-from mauve_core.tasks.sweep import SweepTask
 from mauve_core.texts import Corpus
 
 MODEL = "smollm2-135m"

@@ -15,15 +15,12 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from mauve_core.analyses.encoders import FEWEST, EncoderResult, EncoderTable, Reference, Reversal, written
+from mauve_core.analyses.method_scores import Disagreement, MethodResult, MethodTable, disagreements, score_of
+from mauve_core.analyses.methods import Method
+from mauve_core.analyses.positions import EncoderPositions, PositionTable
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import NONE, correlation, significant
-from mauve_core.experiments.encoders.positions import EncoderPositions, PositionTable
-from mauve_core.experiments.encoders.references import Reference
-from mauve_core.experiments.encoders.request import written
-from mauve_core.experiments.encoders.table import FEWEST, EncoderResult, EncoderTable, Reversal
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.ranks import disagreements, score_of
-from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodTable
 from mauve_core.figures.theme import SIGNED_SCALE, as_label, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison, Estimate, SeedSpread
 from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, rank_label

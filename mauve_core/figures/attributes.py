@@ -16,9 +16,9 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
+from mauve_core.analyses.attributes_over_k import OWN, AttributeTable, Line
+from mauve_core.analyses.cluster_attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
-from mauve_core.experiments.attributes_over_k.table import OWN, AttributeTable, Line
 from mauve_core.figures import draw
 from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,

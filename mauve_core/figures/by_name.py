@@ -18,10 +18,7 @@ from functools import cache
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table, ordered
-from mauve_core.analysis.cost_intervals import costed_table
-from mauve_core.analysis.gap_table import ledger_rows
-from mauve_core.analysis.gap_test import gap_test
+from mauve_core.analyses.gap import ledger_rows
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, with_spread
@@ -39,6 +36,7 @@ from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, titled
 from mauve_core.figures.text_map import map_points, sampled_map
 from mauve_core.figures.theme import candidate_colour, short_name
+from mauve_core.findings.clusters import ADDS, MISSES, cluster_table, costed_table, gap_test, ordered
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import places_sentence, rank_label, standings, texts_interval

@@ -16,8 +16,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS, MISSES, has_costs, has_found
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
@@ -31,6 +29,8 @@ from mauve_core.figures.theme import (
     base_layout,
     translucent,
 )
+from mauve_core.findings.clusters import ADDS, MISSES, has_costs, has_found
+from mauve_core.findings.why_cards import labelled
 
 HEIGHT = 370
 # Label every cluster up to this number, then every second, third, ...; hovers name all.
@@ -264,7 +264,7 @@ def cluster_figure(
     Parameters
     ----------
     rows : DataFrame
-        From ``mauve_core.analysis.cluster_table.cluster_table``, in display order. Costs are drawn if it has the
+        From ``mauve_core.findings.clusters.cluster_table``, in display order. Costs are drawn if it has the
         intervals of their shares (``with_intervals``): there is none where there is no gap to explain.
     candidate : str
         Name of the model side.

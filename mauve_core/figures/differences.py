@@ -1,7 +1,7 @@
 """Every two candidates' difference: a matrix with the tests' verdicts, and the numbers behind it.
 
 Scores: the tests of :mod:`mauve_core.scoring.differences`, at the settings of the comparison. Text measures: those of
-:mod:`mauve_core.experiments.text_measures.differences`, of gaps, or of values where T(P) is not defined.
+:mod:`mauve_core.analyses.text_measures`, of gaps, or of values where T(P) is not defined.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from mauve_core.analyses.measure_terms import CONFIDENCE, Measurements
+from mauve_core.analyses.text_measures import measure_standings, measure_title, ranked_tests, test_decimals
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, UNBROKEN, interval, significant, written
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.text_measures import measure_title
-from mauve_core.experiments.text_measures.base import Measurements
-from mauve_core.experiments.text_measures.ranking import measure_standings, ranked_tests, test_decimals
-from mauve_core.experiments.text_measures.spread import CONFIDENCE
 from mauve_core.figures import draw
 from mauve_core.figures.theme import MODE_BAR, SIGNED_SCALE, as_label, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison, Difference

@@ -10,10 +10,8 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from mauve_core.analyses.diversity import DISTANCE_DECIMALS, Contrast, Diversity, RunDiversity, modes_with_interval
 from mauve_core.base.formatting import interval, written
-from mauve_core.experiments.diversity.measures import Contrast, Diversity
-from mauve_core.experiments.diversity.of_run import RunDiversity
-from mauve_core.experiments.diversity.wording import DISTANCE_DECIMALS, modes_with_interval
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (

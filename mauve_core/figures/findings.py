@@ -12,10 +12,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.phrases import Phrase
-from mauve_core.analysis.text_search import SourceShare
-from mauve_core.analysis.why import PropertyEffect, WhyCard
+from mauve_core.analyses.selection import SourceShare
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, interval, percent_with_interval, significant, written
 from mauve_core.base.words import TEXTS, Words
@@ -30,6 +27,9 @@ from mauve_core.figures.theme import (
     candidate_styles,
     short_name,
 )
+from mauve_core.findings.distinctive_words import Phrase
+from mauve_core.findings.finding import Finding
+from mauve_core.findings.why_cards import PropertyEffect, WhyCard
 from mauve_core.texts.kinds import property_named
 
 # Of a row's label.

@@ -13,9 +13,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS
-from mauve_core.analysis.gap_table import TOGETHER
+from mauve_core.analyses.gap import TOGETHER
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, percent_with_interval, with_spread
 from mauve_core.base.words import TEXTS, Words
@@ -23,6 +21,8 @@ from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.leaderboard import hover_label, titled
 from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, NEUTRAL_COLOUR, PANELS_MARGIN, as_label, base_layout
+from mauve_core.findings.clusters import ADDS
+from mauve_core.findings.why_cards import labelled
 from mauve_core.scoring.result import Estimate
 from mauve_core.stats.what_if import BEST
 
@@ -51,7 +51,7 @@ def ledger_figure(
     Parameters
     ----------
     rows : DataFrame
-        From ``mauve_core.analysis.gap_table.ledger_rows``, in display order. A row that sums several clusters gets no
+        From ``mauve_core.analyses.gap.ledger_rows``, in display order. A row that sums several clusters gets no
         bar, because it would dwarf the others.
     direction : {"adds", "misses"}
     names : sequence of str, optional
@@ -143,7 +143,7 @@ def steps_figure(
     Parameters
     ----------
     rows : DataFrame
-        From ``mauve_core.analysis.gap_table.step_rows``.
+        From ``mauve_core.analyses.gap.step_rows``.
     score : str
         The score that the greedy list optimizes.
     names : sequence of str

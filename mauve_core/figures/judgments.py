@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from mauve_core.analyses.human_ranking import Correlation, Indicator, Player, Ranking
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, written
 from mauve_core.figures import draw
@@ -27,8 +28,6 @@ from mauve_core.figures.theme import (
     candidate_styles,
     short_name,
 )
-from mauve_core.judgments.correlating import Correlation, Indicator
-from mauve_core.judgments.ranking import Player, Ranking
 from mauve_core.scoring.tables import rank_label
 
 # With fewer candidates even a perfect correlation arises by chance in more than one case in a hundred.

@@ -1,7 +1,7 @@
 """Text measures of a run: panels with candidates and the human value, a plane of two measures, and lines over an axis.
 
 T(Q) is a candidate's value, T(P) that of the human texts, and |T(Q) - T(P)| the gap (JMLR 2023, section 6.3).
-Intervals are about 95 % over texts (:mod:`mauve_core.experiments.text_measures`). A dot without a line and a line
+Intervals are about 95 % over texts (:mod:`mauve_core.analyses.text_measures`). A dot without a line and a line
 without a band have no spread.
 
 Over the length of the texts (JMLR 2023, figures 8 and 22; logarithmic if the lengths lie on a wide scale), or over the
@@ -20,14 +20,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 import plotly.graph_objects as go
 
+from mauve_core.analyses.measure_terms import Measurements, Row, Value
+from mauve_core.analyses.measures_over_lengths import LengthTable, length_measure_title
+from mauve_core.analyses.measures_over_neighbours import NeighbourTable
+from mauve_core.analyses.text_measures import measure_standings, measure_title
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN, decimals_of, interval, with_named_spreads
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.text_measures import measure_title
-from mauve_core.experiments.text_measures.base import Measurements, Row, Value
-from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title
-from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
-from mauve_core.experiments.text_measures.ranking import measure_standings
 from mauve_core.figures import draw
 from mauve_core.figures.draw import End, Trace
 from mauve_core.figures.leaderboard import hover_label, titled
@@ -76,7 +75,7 @@ def ranking_frame(measurements: Measurements, measure: str, order: Sequence[str]
     -------
     DataFrame
         rank (0 for none), tied, and the columns of :func:`measures_frame`. Ties follow
-        :func:`mauve_core.experiments.text_measures.ranking.measure_standings`.
+        :func:`mauve_core.analyses.text_measures.measure_standings`.
     """
     return pd.DataFrame(
         [

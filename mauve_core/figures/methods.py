@@ -1,7 +1,7 @@
 """Places of the candidates under each method, side by side, and tests of P = Q.
 
 Only the value sets a candidate's place under a method; 1 is closest to the human texts. Bars join candidates that share
-a rank (:mod:`mauve_core.experiments.methods.ranks`). p-values are corrected across a table (Holm 1979).
+a rank (:mod:`mauve_core.analyses.method_scores`). p-values are corrected across a table (Holm 1979).
 """
 
 from __future__ import annotations
@@ -15,6 +15,17 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from mauve_core.analyses.method_scores import (
+    MARK,
+    Joined,
+    MethodResult,
+    MethodScore,
+    MethodStanding,
+    MethodTable,
+    method_standings,
+    score_of,
+)
+from mauve_core.analyses.methods import Method
 from mauve_core.base.config import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS, HUMAN
 from mauve_core.base.formatting import (
     SCORE_DECIMALS,
@@ -26,9 +37,6 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.ranks import MARK, Joined, MethodStanding, method_standings, score_of
-from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable
 from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,
     Style,
@@ -163,14 +171,14 @@ _ROW_HEIGHT, _LINE_HEIGHT, _COLUMN_MARGIN = 32, 15, 0.35
 def scores_frame(table: MethodTable, comparison: Comparison | None) -> pd.DataFrame:
     """All numbers of the table: one row per method and candidate, then human vs. human.
 
-    ``comparison`` is the run's, as for :func:`mauve_core.experiments.methods.ranks.method_standings`.
+    ``comparison`` is the run's, as for :func:`mauve_core.analyses.method_scores.method_standings`.
 
     Returns
     -------
     DataFrame
         number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
         the human texts), place, rank, tied, joined and as_leaderboard (as in
-        :class:`mauve_core.experiments.methods.ranks.MethodStanding`; 0 and no ties for the halves), value, sd_seeds,
+        :class:`mauve_core.analyses.method_scores.MethodStanding`; 0 and no ties for the halves), value, sd_seeds,
         sd_texts, low, high, z (NaN if unknown), n, p_value and p_holm (of P = Q, raw and corrected; NaN without a
         test), seconds (of the estimator), notes.
     """
@@ -251,7 +259,7 @@ def column_labels(results: Sequence[MethodResult], comparison: Comparison | None
 
 
 def mark(method: Method, comparison: Comparison | None) -> str:
-    """:data:`mauve_core.experiments.methods.ranks.MARK` for a method with the leaderboard's ranks; else empty."""
+    """:data:`mauve_core.analyses.method_scores.MARK` for a method with the leaderboard's ranks; else empty."""
     return "" if score_of(method, comparison) is None else MARK
 
 

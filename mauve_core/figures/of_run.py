@@ -8,9 +8,9 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from mauve_core.analyses.attached_results import DOCUMENTS
 from mauve_core.base.config import AXES, ESTIMATOR_AXES
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.documents import DOCUMENTS
 from mauve_core.figures import agreement, attributes, probes
 from mauve_core.figures.agreement import agreement_figure
 from mauve_core.figures.measures import lengths_figure, neighbours_figure, panels_figure

@@ -18,13 +18,11 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
+from mauve_core.analyses.methods import SUMMARIES
+from mauve_core.analyses.probe_results import PROBE_SCORES, Flow, ProbeLine, ProbeTable
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_spread
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.methods.kinds import SUMMARIES
-from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeLine, ProbeTable
 from mauve_core.figures import draw
 from mauve_core.figures.draw import End, Trace
 from mauve_core.figures.theme import (
@@ -41,6 +39,8 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
+from mauve_core.findings.clusters import CONFIDENCE, wilson_interval
+from mauve_core.findings.why_cards import labelled
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.texts.kinds import parse_perturbation
 from mauve_core.texts.perturbations import Perturbation

@@ -16,9 +16,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from mauve_core.analyses.published import DOMAINS, OUTCOMES, PUBLISHED_COLUMNS, REFERENCES, Agreement
 from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, interval, with_spread, written
-from mauve_core.experiments.published.agreement import OUTCOMES, Agreement
-from mauve_core.experiments.published.tables import DOMAINS, PUBLISHED_COLUMNS, REFERENCES
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout, candidate_style, translucent
@@ -184,7 +183,7 @@ _SIDES = {
 
 
 def plane_frame(settings: pd.DataFrame, reference: str, *, ranks: bool = False) -> pd.DataFrame:
-    """Data of the plane, from :func:`mauve_core.experiments.published.tables.settings`.
+    """Data of the plane, from :func:`mauve_core.analyses.published.settings`.
 
     Returns
     -------

@@ -15,12 +15,11 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from mauve_core.analyses.estimator_sweeps import DEFAULTS, EstimatorPoint, EstimatorSweep
+from mauve_core.analyses.methods import ESTIMATORS, Method
+from mauve_core.analyses.sweeps import Sweep, SweepPoint
 from mauve_core.base.config import SCORES, EstimatorAxis, Over
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread, with_two_spreads
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.sweeps.estimators import DEFAULTS, EstimatorPoint, EstimatorSweep
-from mauve_core.experiments.sweeps.sweep import Sweep, SweepPoint
 from mauve_core.figures import draw
 from mauve_core.figures.draw import End
 from mauve_core.figures.leaderboard import titled

@@ -21,8 +21,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import MISSES, cluster_table
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import as_percent
@@ -44,6 +42,8 @@ from mauve_core.figures.theme import (
     candidate_styles,
     diverging_scale,
 )
+from mauve_core.findings.clusters import MISSES, cluster_table
+from mauve_core.findings.why_cards import labelled
 from mauve_core.scoring.result import Comparison, Partition
 
 MOST_POINTS = 25_000

@@ -1,7 +1,7 @@
 """How long a task will take on this machine, from jobs that were done here before.
 
 The rule: the newest job that was done on this machine, of the same kind and with the same settings
-(:class:`mauve_core.tasks.amounts.Amount`), took so many seconds for its size; the task takes as many for each unit of
+(:class:`mauve_core.analyses.tasks.Amount`), took so many seconds for its size; the task takes as many for each unit of
 its own. Where the sizes differ by more than ``FARTHEST``, or no job fits, nothing is said: some work grows faster than
 its size, and a wild guess is worse than none. Texts to encode and texts whose features are stored are told apart.
 
@@ -20,13 +20,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
+from mauve_core.analyses.tasks import Amount
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home, read_stored, write_atomically
 from mauve_core.base.json_codec import Within, dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
 from mauve_core.encoders import encoder, tokenizing
 from mauve_core.encoders.by_content import encoding_stage
-from mauve_core.tasks.amounts import Amount
 from mauve_core.texts.kinds import KINDS, kind_of
 
 TIMES = "times.json"

@@ -2,7 +2,7 @@
 
 A job is a folder ``<home>/jobs/<id>`` (:mod:`mauve_core.jobs.state`). Its worker (:mod:`mauve_core.jobs.worker`) is
 independent of the process that started it. Finished parts of a killed worker are stored elsewhere, by content, and
-:func:`resume` continues from there; only a person resumes a job. :mod:`mauve_core.tasks.registry` lists what a job can
+:func:`resume` continues from there; only a person resumes a job. :mod:`mauve_core.analyses.task_registry` lists what a job can
 do.
 
 Leftovers are removed when the app's server starts and when a file is uploaded: an upload that nobody has used for
@@ -27,6 +27,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from mauve_core.analyses.tasks import Amount, Task
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import (
     HOME_VARIABLE,
@@ -60,8 +61,6 @@ from mauve_core.jobs.state import (
     write_json,
     write_state,
 )
-from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.base import Task
 from mauve_core.texts import limits
 
 # Number of log lines to show.
@@ -149,7 +148,7 @@ def status(job_id: str) -> JobState:
         return state
     if (folder / CANCEL).exists():
         return replace(state, status="cancelled")
-    from mauve_core.tasks.registry import KEPT  # imports all tasks
+    from mauve_core.analyses.task_registry import KEPT  # imports all tasks
 
     message = "The worker stopped early: it was killed, it ran out of memory or disk space, or the machine went down."
     finished = KEPT.get(state.kind, "")
@@ -181,7 +180,7 @@ def is_stopping(job: JobState) -> bool:
 def resume(job_id: str) -> JobState:
     """Put a job that ended unfinished back into the queue, with its log.
 
-    Finished work is not repeated, as far as the kind of job keeps it (``mauve_core.tasks.registry.KEPT``).
+    Finished work is not repeated, as far as the kind of job keeps it (``mauve_core.analyses.task_registry.KEPT``).
 
     Raises
     ------
@@ -204,7 +203,7 @@ def _require_unfinished(state: JobState) -> None:
 
 
 def _resume(folder: Path) -> None:
-    from mauve_core.tasks.registry import read_task  # imports all tasks
+    from mauve_core.analyses.task_registry import read_task  # imports all tasks
 
     with lock_of_worker(folder) as lock:
         state = read_state(folder)

@@ -67,7 +67,7 @@ class JobState:
     name : str
         What it makes, in words: the name of a run, or of a result added to one.
     kind : str
-        One of ``mauve_core.tasks.registry.KINDS``.
+        One of ``mauve_core.analyses.task_registry.KINDS``.
     status : {"queued", "running", "done", "failed", "cancelled", "interrupted"}
         Interrupted: the worker ended without notice.
     stage : str

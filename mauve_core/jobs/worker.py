@@ -22,6 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
+from mauve_core.analyses.task_registry import read_task
+from mauve_core.analyses.tasks import Amount
 from mauve_core.base import faults
 from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
 from mauve_core.base.extras import asking_for_packages
@@ -31,8 +33,6 @@ from mauve_core.base.progress import StageClock, StageClocks, Told, format_secon
 from mauve_core.jobs import estimates, memory, queue
 from mauve_core.jobs.state import AMOUNT, CANCEL, LOG, TASK, JobState, read_json, read_state, write_state
 from mauve_core.runs import Run
-from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.registry import read_task
 
 NICENESS = 10
 # File beside the jobs, locked by the worker whose turn it is.

@@ -8,42 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from mauve_core.analyses.encoders import EncoderTable, references, stored_encoders
+from mauve_core.analyses.estimator_sweeps import EstimatorSweep, stored_estimator_sweep
+from mauve_core.analyses.measure_terms import MeasureDifference, Measurements
+from mauve_core.analyses.method_scores import about_ranks, method_standings, stored_methods
+from mauve_core.analyses.methods import ESTIMATORS
+from mauve_core.analyses.over_shards import (
+    ABOUT,
+    ABOUT_CLUSTERS,
+    CandidateOverAll,
+    answers_over_all,
+    cluster_rows,
+    cluster_sentence,
+    columns_of,
+    missing_sentence,
+    over_all_rows,
+    sample_sentence,
+    share_table,
+    stored_clusters_over_all,
+    stored_over_shards,
+)
+from mauve_core.analyses.positions import positions_sentence, stored_positions
+from mauve_core.analyses.probe_results import about_test, detections, stored_probes, summary
+from mauve_core.analyses.sweeps import Sweep, stored_sweep
+from mauve_core.analyses.text_measures import (
+    closest_sentence,
+    measure_standings,
+    measure_tests_sentence,
+    measure_title,
+    ranked_tests,
+    stored_measurements,
+    test_decimals,
+)
 from mauve_core.base.config import AXES, ESTIMATOR_AXES, HUMAN, SCORES, Over
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import NONE, as_percent, correlation, significant
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.cluster_shares import ABOUT as ABOUT_CLUSTERS
-from mauve_core.experiments.cluster_shares import cluster_rows, columns_of, sentence, share_table
-from mauve_core.experiments.clusters_over_shards import CandidateOverAll, stored_clusters_over_all
-from mauve_core.experiments.encoders.positions import stored_positions
-from mauve_core.experiments.encoders.references import references
-from mauve_core.experiments.encoders.table import EncoderTable, stored_encoders
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.methods.ranks import about_ranks, method_standings
-from mauve_core.experiments.methods.table import stored_methods
-from mauve_core.experiments.over_shards import (
-    ABOUT,
-    answers_over_all,
-    missing_sentence,
-    over_all_rows,
-    sample_sentence,
-    stored_over_shards,
-)
-from mauve_core.experiments.robustness.detection import about_test, detections, summary
-from mauve_core.experiments.robustness.positions import positions_sentence
-from mauve_core.experiments.robustness.table import stored_probes
-from mauve_core.experiments.sweeps.estimators import EstimatorSweep, stored_estimator_sweep
-from mauve_core.experiments.sweeps.sweep import Sweep, stored_sweep
-from mauve_core.experiments.text_measures import measure_title
-from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements
-from mauve_core.experiments.text_measures.ranking import (
-    closest_sentence,
-    measure_standings,
-    measure_tests_sentence,
-    ranked_tests,
-    test_decimals,
-)
-from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import agreement, sweeps
 from mauve_core.figures import agreement as figures
 from mauve_core.figures import measures as measure_figures
@@ -222,7 +222,7 @@ def over_shards_blocks(run: Run) -> tuple[Block, ...]:
 
 
 def _clusters(found: ShardedComparison, candidate: CandidateOverAll) -> tuple[Block, ...]:
-    said = sentence(share_table(found, candidate), candidate.name)
+    said = cluster_sentence(share_table(found, candidate), candidate.name)
     if not said:
         return ()
     rows = tuple(cluster_rows(found, candidate, len(candidate.clusters)))

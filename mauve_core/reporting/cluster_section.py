@@ -12,48 +12,48 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import (
+from mauve_core.analyses.attributes_over_k import AttributeTable, stored_attributes
+from mauve_core.analyses.diversity import (
+    ABOUT_AGREEMENT,
+    AGREEMENT_COLUMNS,
+    MEASURED_COLUMNS,
+    agreement_cells,
+    diversity_of_run,
+    gap_sentence,
+    measured_rows,
+    measured_sentence,
+    missed_sentence,
+    sentence,
+    several_answers,
+)
+from mauve_core.analyses.gap import DIRECTIONS, TOGETHER, ledger_rows, row_labels
+from mauve_core.base.config import FDR, HUMAN, PartitionKind
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, percent_with_interval, written
+from mauve_core.figures import attributes as figures
+from mauve_core.figures.clusters import cluster_figure
+from mauve_core.figures.diversity import diversity_figure
+from mauve_core.figures.gap import common_reach, ledger_figure
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
+from mauve_core.findings.clusters import (
     ADDS,
     CONFIDENCE,
     MISSES,
     cluster_table,
+    cost_intervals,
     has_costs,
     ordered,
     with_intervals,
 )
-from mauve_core.analysis.cost_intervals import cost_intervals
-from mauve_core.analysis.findings.finding import Finding, contrasted
-from mauve_core.analysis.findings.of_run import run_findings
-from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels
-from mauve_core.analysis.precomputed import (
+from mauve_core.findings.finding import Finding, contrasted, run_findings
+from mauve_core.findings.precomputed import (
     run_cluster_names,
     run_cluster_words,
     run_exchange_rate,
     run_gap_test,
     run_stability,
 )
-from mauve_core.base.config import FDR, HUMAN, PartitionKind
-from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, percent_with_interval, written
-from mauve_core.experiments.attributes_over_k.table import AttributeTable, stored_attributes
-from mauve_core.experiments.diversity.of_run import diversity_of_run, several_answers
-from mauve_core.experiments.diversity.wording import (
-    ABOUT_AGREEMENT,
-    AGREEMENT_COLUMNS,
-    MEASURED_COLUMNS,
-    agreement_cells,
-    gap_sentence,
-    measured_rows,
-    measured_sentence,
-    missed_sentence,
-    sentence,
-)
-from mauve_core.figures import attributes as figures
-from mauve_core.figures.clusters import cluster_figure
-from mauve_core.figures.diversity import diversity_figure
-from mauve_core.figures.gap import common_reach, ledger_figure
-from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
+from mauve_core.findings.why_cards import labelled
 from mauve_core.reporting.blocks import (
     PICTURES,
     Block,

@@ -8,16 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from mauve_core.analyses.human_ranking import Indicator, Ranking, correlations, rank, run_indicators
 from mauve_core.base.config import QUESTIONS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, correlation, interval
-from mauve_core.experiments.indicators import run_indicators
 from mauve_core.figures import judgments as figures
-from mauve_core.judgments.correlating import Indicator, correlations
-from mauve_core.judgments.ranking import Ranking, rank
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
 from mauve_core.runs import Run
+from mauve_core.runs.ratings import RatingStore
 from mauve_core.scoring.tables import rank_label
 
 _SCALE = (

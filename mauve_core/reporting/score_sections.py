@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mauve_core.analysis.precomputed import run_preflight
-from mauve_core.analysis.preflight import COLUMNS, headline, rule_sentence, shown_rows
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_spreads
 from mauve_core.figures.differences import difference_label, exchanged_label, ranked_pairs
@@ -28,6 +26,8 @@ from mauve_core.figures.leaderboard import (
     titled,
 )
 from mauve_core.figures.text_map import PLAIN_POINTS, map_points, sampled_map
+from mauve_core.findings.format_checks import COLUMNS, headline, rule_sentence, shown_rows
+from mauve_core.findings.precomputed import run_preflight
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.paper import BIBTEX, methods_paragraph
 from mauve_core.runs import Run

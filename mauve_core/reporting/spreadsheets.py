@@ -6,7 +6,7 @@ import csv
 
 import pandas as pd
 
-from mauve_core.judgments.tables import FORMULA_STARTS
+from mauve_core.runs.rating_tables import FORMULA_STARTS
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:

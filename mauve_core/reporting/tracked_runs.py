@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
-from mauve_core.analysis import frames
+from mauve_core.analyses import data_frames
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError, library_errors, words_of
 from mauve_core.base.extras import require
@@ -281,7 +281,7 @@ def _tables(run: Run, keys: Mapping[str, str]) -> dict[str, pd.DataFrame]:
 def _text_tables(run: Run, keys: Mapping[str, str]) -> dict[str, pd.DataFrame]:
     found = {}
     for name, key in keys.items():
-        found[f"texts_{key}"] = frames.storable(run.texts(name))
+        found[f"texts_{key}"] = data_frames.storable(run.texts(name))
         found[f"cluster_names_{key}"] = run.clusters(name)[["cluster", "name"]]
     return found
 

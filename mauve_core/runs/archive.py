@@ -261,7 +261,7 @@ def _damage(path: Path, name: str) -> str:
 
 
 def _copy_ratings(source: Path, target: Path) -> None:
-    from mauve_core.judgments.storage import RatingStore  # imports SciPy, which loading a run does not need
+    from mauve_core.runs.ratings import RatingStore  # imports SciPy, which loading a run does not need
 
     try:
         RatingStore(source).copy_to(target)
@@ -449,9 +449,7 @@ def _check_run(folder: Path, source: Path, check: Callable[[Run], object] | None
         names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
         run = checked_run(folder, names)
         if RATINGS in names:
-            from mauve_core.judgments.storage import (
-                RatingStore,  # imports SciPy, which a run without ratings does not need
-            )
+            from mauve_core.runs.ratings import RatingStore
 
             RatingStore(folder / RATINGS).check()
         if check is not None:

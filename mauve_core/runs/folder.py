@@ -204,18 +204,18 @@ class RunViews:
     comparison: Comparison
 
     def scores(self) -> pd.DataFrame:
-        """Return every score of every candidate; see :func:`mauve_core.analysis.frames.scores`."""
+        """Return every score of every candidate; see :func:`mauve_core.analyses.data_frames.scores`."""
         return self.comparison.scores()
 
     def pairs(self) -> pd.DataFrame:
-        """Return the tests of every two candidates; see :func:`mauve_core.analysis.frames.pairs`."""
+        """Return the tests of every two candidates; see :func:`mauve_core.analyses.data_frames.pairs`."""
         frame: pd.DataFrame = view("run.pairs")(self)
         return frame
 
     def clusters(
         self, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
     ) -> pd.DataFrame:
-        """Return the clusters of a candidate; see :func:`mauve_core.analysis.frames.clusters`.
+        """Return the clusters of a candidate; see :func:`mauve_core.analyses.data_frames.clusters`.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class RunViews:
         seed: int | None = None,
         most: int = 12,
     ) -> pd.DataFrame:
-        """Return what makes up a candidate's gap; see :func:`mauve_core.analysis.frames.ledger`.
+        """Return what makes up a candidate's gap; see :func:`mauve_core.analyses.data_frames.ledger`.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class RunViews:
 
     def findings(self, candidate: str | None = None, *, q: float = 0.05, reference: str = HUMAN) -> pd.DataFrame:
         """Return what a candidate does more or less than people; see
-        :func:`mauve_core.analysis.findings.rows.findings_frame`.
+        :func:`mauve_core.findings.finding.findings_frame`.
 
         Parameters
         ----------
@@ -270,7 +270,7 @@ class RunViews:
         seed: int | None = None,
         vectors: bool = False,
     ) -> pd.DataFrame:
-        """Return the human texts and a candidate's with their clusters; see :func:`mauve_core.analysis.frames.texts`.
+        """Return the human texts and a candidate's with their clusters; see :func:`mauve_core.analyses.data_frames.texts`.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class RunViews:
         return view("figure")(self, name, **settings)
 
     def save(self, path: str | Path, *, ratings: bool = True) -> Path:
-        """Write the run to one file; see :func:`mauve_core.experiments.saved_runs.save_run`."""
+        """Write the run to one file; see :func:`mauve_core.analyses.attached_results.save_run`."""
         file: Path = view("run.save")(self, path, ratings=ratings)
         return file
 

@@ -257,7 +257,7 @@ def replace_run(folder: Path, final: Path) -> Path:
 
 def _move_annotations(old: Path, folder: Path) -> None:
     """Move ratings, tags and notes; damaged ones are kept as they are, so that the new run is not lost for them."""
-    from mauve_core.judgments.storage import RatingStore  # imports SciPy, which listing runs does not need
+    from mauve_core.runs.ratings import RatingStore  # imports SciPy, which listing runs does not need
 
     if (old / RATINGS).exists():
         try:

@@ -377,7 +377,7 @@ class RunStore:
             Include people's ratings.
         documents : mapping of str to callable, optional
             What reads and checks each attached result, such as
-            :data:`mauve_core.experiments.documents.DOCUMENTS`.
+            :data:`mauve_core.analyses.attached_results.DOCUMENTS`.
 
         Raises
         ------
@@ -409,7 +409,7 @@ class RunStore:
             New name of the run, from which its id is made.
         check : callable, optional
             Called with the run before it gets its place, such as
-            :func:`mauve_core.experiments.documents.check_documents`; may raise InputError or StorageError.
+            :func:`mauve_core.analyses.attached_results.check_documents`; may raise InputError or StorageError.
 
         Raises
         ------

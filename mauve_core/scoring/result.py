@@ -150,19 +150,19 @@ class ComparisonViews:
         return [candidate.name for candidate in self.candidates]
 
     def scores(self) -> pd.DataFrame:
-        """Return every score of every candidate; see :func:`mauve_core.analysis.frames.scores`."""
+        """Return every score of every candidate; see :func:`mauve_core.analyses.data_frames.scores`."""
         frame: pd.DataFrame = view("scores")(self)
         return frame
 
     def pairs(self) -> pd.DataFrame:
-        """Return the tests of every two candidates; see :func:`mauve_core.analysis.frames.pairs`."""
+        """Return the tests of every two candidates; see :func:`mauve_core.analyses.data_frames.pairs`."""
         frame: pd.DataFrame = view("comparison.pairs")(self)
         return frame
 
     def clusters(
         self, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
     ) -> pd.DataFrame:
-        """Return the clusters of a candidate; see :func:`mauve_core.analysis.frames.clusters`.
+        """Return the clusters of a candidate; see :func:`mauve_core.analyses.data_frames.clusters`.
 
         They have no names, which are words of the texts: a comparison holds labels, a run has the texts.
 
@@ -182,7 +182,7 @@ class ComparisonViews:
         seed: int | None = None,
         most: int = 12,
     ) -> pd.DataFrame:
-        """Return what makes up a candidate's gap; see :func:`mauve_core.analysis.frames.ledger`.
+        """Return what makes up a candidate's gap; see :func:`mauve_core.analyses.data_frames.ledger`.
 
         Parameters
         ----------

@@ -288,7 +288,7 @@ def phrases_in(text: str) -> set[str]:
 
 @cache
 def _analyzer() -> Callable[[str], list[str]]:
-    """scikit-learn's, so that phrases are those of :func:`mauve_core.analysis.words.count_words`."""
+    """scikit-learn's, so that phrases are those of :func:`mauve_core.findings.distinctive_words.count_words`."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     analyze: Callable[[str], list[str]] = CountVectorizer(

@@ -11,14 +11,13 @@ import pytest
 
 from mauve_core.agents.access import Access, access_of
 from mauve_core.agents.server import build_server
+from mauve_core.analyses.comparison_task import ComparisonTask
+from mauve_core.analyses.tasks import Amount, Task
 from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
-from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.base import Task
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.agents.calling import Session, talk
 from tests.files_on_disk import write_study
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
-from mauve_core.analysis.attributes import CATEGORICAL, SURFACE, Attribute, attributes, category_columns
+from mauve_core.analyses.cluster_attributes import CATEGORICAL, SURFACE, Attribute, attributes, category_columns
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.clusters.k_means import kmeans

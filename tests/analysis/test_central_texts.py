@@ -7,10 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mauve_core.analysis.central_texts import Row, central_texts, paired, side_by_side
-from mauve_core.analysis.why import WhySource, why_source
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.findings.why_cards import Row, WhySource, central_texts, paired, side_by_side, why_source
 from mauve_core.scoring.result import Partition
 from mauve_core.texts import corpus_from_texts
 

@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis import cluster_names as module
-from mauve_core.analysis.cluster_names import MOST_WORDS, NO_TEXTS, NO_WORDS, cluster_names
-from mauve_core.analysis.why import SEPARATES
-from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
+from mauve_core.findings import why_cards as module
+from mauve_core.findings.distinctive_words import count_words
+from mauve_core.findings.why_cards import MOST_WORDS, NO_TEXTS, NO_WORDS, SEPARATES, cluster_names
 from mauve_core.stats.two_groups import effect
 from mauve_core.texts.properties import PROPERTIES, text_properties
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
+from mauve_core.analyses.comparability import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Comparison, Partition
@@ -114,7 +114,7 @@ def test_settings_of_the_scores(field: str, value: float | str, counts: bool) ->
 
 def test_every_setting_is_decided_on() -> None:
     """A setting that is new to the configuration must be said to count or not; k and max_tokens are looked up."""
-    from mauve_core.analysis import comparability as module
+    from mauve_core.analyses import comparability as module
 
     decided = {row[0] for row in (*module._ENCODER, *module._SCORE)} | {"k", "max_tokens"}
     fields = {item.name for kind in (EncoderConfig, ScoreConfig) for item in dataclasses.fields(kind)}

@@ -7,17 +7,17 @@ import pytest
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.analysis.cluster_table import cluster_table
-from mauve_core.analysis.cost_intervals import (
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.findings.clusters import (
     CostIntervals,
+    cluster_table,
     cost_intervals,
     costed_table,
     exchange_rate,
     intervals_of,
     signed_shares,
 )
-from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.base.errors import InputError
 from mauve_core.scoring.estimates import TwoSides
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.stats.units import each_alone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.analysis.format_measures import excluded_empty, format_measures, repeats
+from mauve_core.findings.format_checks import excluded_empty, format_measures, repeats
 from mauve_core.texts import corpus_from_texts
 
 

@@ -8,11 +8,17 @@ import unicodedata
 import numpy as np
 import pytest
 
-from mauve_core.analysis.format_kinds import KINDS
-from mauve_core.analysis.format_measures import excluded_empty, format_measures, repeated_of_all
-from mauve_core.analysis.format_steps import common_words, drawn_texts, steps_for
-from mauve_core.analysis.preflight import preflight
 from mauve_core.base.config import HUMAN
+from mauve_core.findings.format_checks import (
+    KINDS,
+    common_words,
+    drawn_texts,
+    excluded_empty,
+    format_measures,
+    preflight,
+    repeated_of_all,
+    steps_for,
+)
 from mauve_core.texts import Corpus, corpus_from_texts
 from mauve_core.texts.normalizing import normalize
 from tests.planted_formats import corpus, planted, prompts, texts

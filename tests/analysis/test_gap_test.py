@@ -10,8 +10,8 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from mauve_core.analysis.gap_test import DRAWS, LEVEL, GapTest, gap_test, gap_test_of, mean_integral
 from mauve_core.base.config import HUMAN
+from mauve_core.findings.clusters import DRAWS, LEVEL, GapTest, gap_test, gap_test_of, mean_integral
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import frontier_integral

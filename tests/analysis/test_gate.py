@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from mauve_core.analysis.gate import QUOTED, GateResult, findings_of, run_gate
+from mauve_core.analyses.gate import QUOTED, GateResult, findings_of, run_gate
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.gate import BASELINE, CANDIDATE

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mauve_core.analysis.cluster_names import cluster_names, labelled, usual_tags
-from mauve_core.analysis.item_words import item_words
-from mauve_core.analysis.words import count_words
+from mauve_core.findings.distinctive_words import count_words, item_words
+from mauve_core.findings.why_cards import cluster_names, labelled, usual_tags
 from mauve_core.texts.kinds import kind_of
 
 SIX = ["6, square, dark"] * 9 + ["4, square, dark"]

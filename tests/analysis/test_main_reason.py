@@ -10,13 +10,11 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.analysis import precomputed
-from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.gap_test import GapTest
-from mauve_core.analysis.main_reason import Reason, main_reason
-from mauve_core.analysis.precomputed import run_cluster_words, run_gap_test, run_main_reason, run_stability
-from mauve_core.analysis.why import WhySource
 from mauve_core.base.config import HUMAN
+from mauve_core.findings import precomputed
+from mauve_core.findings.clusters import GapTest, cluster_table, with_intervals
+from mauve_core.findings.precomputed import run_cluster_words, run_gap_test, run_main_reason, run_stability
+from mauve_core.findings.why_cards import Reason, WhySource, main_reason
 from mauve_core.texts.properties import PROPERTIES
 from tests.synthetic import make_run
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.analysis import phrases
-from mauve_core.analysis.phrases import PRIOR, distinctive_phrases
-from mauve_core.analysis.words import WordCounts, count_words
 from mauve_core.base.errors import InputError
+from mauve_core.findings import distinctive_words
+from mauve_core.findings.distinctive_words import PRIOR, WordCounts, count_words, distinctive_phrases
 from mauve_core.stats.two_groups import log_odds
 from mauve_core.texts.properties import stop_words
 
@@ -122,7 +121,7 @@ def test_leaving_out_rare_phrases_early_changes_nothing(
     def count_all(texts: Sequence[str], *, min_texts: int, **settings: Any) -> WordCounts:
         return count_words(texts, **settings)
 
-    monkeypatch.setattr(phrases, "count_words", count_all)
+    monkeypatch.setattr(distinctive_words, "count_words", count_all)
     assert distinctive_phrases(first, second, unit=unit, min_texts=min_texts) == found
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.analysis import precomputed
-from mauve_core.analysis.cost_intervals import exchange_rate
-from mauve_core.analysis.gap_test import gap_test
-from mauve_core.analysis.precomputed import (
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.encoders import text_kind
+from mauve_core.findings import precomputed
+from mauve_core.findings.clusters import assess_stability, exchange_rate, gap_test, repartition
+from mauve_core.findings.distinctive_words import count_words, joined
+from mauve_core.findings.precomputed import (
     DERIVED,
     derive,
     run_basis,
@@ -25,12 +28,6 @@ from mauve_core.analysis.precomputed import (
     run_stability,
     run_words,
 )
-from mauve_core.analysis.repartition import repartition
-from mauve_core.analysis.stability import assess_stability
-from mauve_core.analysis.words import count_words, joined
-from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.base.errors import InputError, StorageError
-from mauve_core.encoders import text_kind
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.estimates import ScoreBasis, score_basis
 from mauve_core.stats.sampling_error import recommend_texts

@@ -11,11 +11,18 @@ import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu
 
-from mauve_core.analysis.format_kinds import KINDS
-from mauve_core.analysis.format_measures import format_measures
-from mauve_core.analysis.preflight import LEAST_EFFECT, LEVEL, Preflight, headline, preflight, to_text
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.findings.format_checks import (
+    KINDS,
+    LEAST_EFFECT,
+    LEVEL,
+    Preflight,
+    format_measures,
+    headline,
+    preflight,
+    to_text,
+)
 from mauve_core.texts import Corpus, corpus_from_texts
 from mauve_core.texts.pairing import equalized
 from tests.planted_formats import FOLLOWS, N, corpus, planted, prompts, texts

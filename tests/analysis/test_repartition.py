@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.analysis.repartition import repartition
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.findings.clusters import repartition
 from mauve_core.runs import Run
 from mauve_core.scoring.partitioning import clustering_seeds, partition, reduced_together
 from tests.synthetic import make_run

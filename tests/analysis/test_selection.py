@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mauve_core.analysis.selection import (
+from mauve_core.analyses.selection import (
     MISSING,
     Stack,
     inside_polygon,
@@ -93,7 +93,7 @@ def test_a_cut_shares_out_every_point_once(seed: int, at: float) -> None:
 def test_blocks_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     points, polygon = RNG.uniform(-1, 1, (997, 2)), star(12, RNG)
     whole = inside_polygon(points, polygon)
-    monkeypatch.setattr("mauve_core.analysis.selection._BLOCK", 100)
+    monkeypatch.setattr("mauve_core.analyses.selection._BLOCK", 100)
     np.testing.assert_array_equal(inside_polygon(points, polygon), whole)
     assert 0 < whole.sum() < whole.size
 

@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mauve_core.analysis.stability import assess_stability
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.findings.clusters import assess_stability
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.stats.stability import Stability, cluster_stability
 from tests.handmade import N, make_comparison, with_tests

@@ -8,7 +8,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.text_diff import MOST_WORDS, marked
+from mauve_core.findings.marked_texts import MOST_WORDS, marked
 
 TAGS = re.compile(r"</?(?:div|del|ins)(?: style=\"[^\"]*\")?>")
 

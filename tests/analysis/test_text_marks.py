@@ -8,8 +8,8 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.phrases import distinctive_phrases
-from mauve_core.analysis.text_marks import marked_text, repeated_spans
+from mauve_core.findings.distinctive_words import distinctive_phrases
+from mauve_core.findings.marked_texts import marked_text, repeated_spans
 
 
 def inner(text: str, *phrases: str) -> str:

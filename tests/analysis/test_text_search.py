@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_table import wilson_interval
-from mauve_core.analysis.text_search import TextSearch, excerpt, found_texts, shares_found, spans
+from mauve_core.analyses.selection import TextSearch, excerpt, found_texts, shares_found, spans
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.findings.clusters import wilson_interval
 from mauve_core.texts import Corpus, corpus_from_texts
 
 TEXTS = [

@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.closest import Elsewhere
-from mauve_core.analysis.copied import CopiedTexts
-from mauve_core.analysis.gap_test import GapTest
-from mauve_core.analysis.main_reason import Reason
-from mauve_core.analysis.preflight import FormatDifference, Preflight
-from mauve_core.analysis.sentences import Name
-from mauve_core.analysis.verdict import Verdict, verdict, verdict_of
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.findings.clusters import GapTest
+from mauve_core.findings.copied import CopiedTexts
+from mauve_core.findings.format_checks import FormatDifference, Preflight
+from mauve_core.findings.sentences import Name
+from mauve_core.findings.verdicts import Elsewhere, Verdict, verdict, verdict_of
+from mauve_core.findings.why_cards import Reason
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mauve_core.analysis import what_if as module
-from mauve_core.analysis.what_if import prepare, text_weights, what_if
+from mauve_core.analyses import gap as module
+from mauve_core.analyses.gap import prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.estimates import count_blocks, resamples, rescored, score_basis, two_sides

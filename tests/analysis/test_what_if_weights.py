@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.selection import MISSING
-from mauve_core.analysis.what_if_weights import (
+from mauve_core.analyses.selection import (
     ACTIONS,
+    MISSING,
     Groups,
     groups_of_clusters,
     one_group,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.analysis.why import SEPARATES, WhySource, why_card, why_source
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.findings.why_cards import SEPARATES, WhySource, why_card, why_source
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.two_groups import effect
 from mauve_core.texts import Corpus, corpus_from_texts

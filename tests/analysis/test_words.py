@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.words import DistinctiveWord, class_based_tfidf, count_words
 from mauve_core.base.errors import InputError
+from mauve_core.findings.distinctive_words import DistinctiveWord, class_based_tfidf, count_words
 
 # A handful of float64 operations on numbers near one.
 ROUNDING = 1e-12

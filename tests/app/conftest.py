@@ -15,11 +15,11 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.server import origins
+from mauve_core.analyses.task_registry import read_task
+from mauve_core.analyses.tasks import Task
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks.base import Task
-from mauve_core.tasks.registry import read_task
 from tests.browser.full_run import make_full_run
 from tests.synthetic import make_run, with_map
 

@@ -16,8 +16,8 @@ from mauve_app.views import judge_rating
 from mauve_core.base import sharing
 from mauve_core.base.errors import InputError, RefusedError
 from mauve_core.jobs import queue
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run
+from mauve_core.runs.ratings import RatingStore
 
 pytestmark = pytest.mark.integration
 

@@ -11,17 +11,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.views.clusters_attributes import shown_purity
-from mauve_core.analysis.attributes import CATEGORICAL, Attribute
-from mauve_core.analysis.precomputed import run_cluster_names
-from mauve_core.analysis.purity_table import purest_clusters
+from mauve_core.analyses.attributes_over_k import AttributesTask, AttributeTable
+from mauve_core.analyses.cluster_attributes import CATEGORICAL, Attribute
 from mauve_core.base.config import ALL_SIDES as ALL
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.attributes_over_k.table import AttributeTable
+from mauve_core.findings.clusters import purest_clusters
+from mauve_core.findings.precomputed import run_cluster_names
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Partition
-from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.texts.metadata import python_values
 from tests.app.pages import said
 from tests.handmade import spread

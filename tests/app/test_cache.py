@@ -10,9 +10,9 @@ import pytest
 import streamlit
 
 from mauve_app import cache
-from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.findings.clusters import cost_intervals
 from mauve_core.runs import RunStore
 from tests.synthetic import make_run
 

@@ -14,23 +14,24 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components.markup import escaped
 from mauve_app.server import access
 from mauve_app.views import clusters_over_shards
+from mauve_core.analyses.over_shards import ATTACHMENT as OVER_SHARDS
+from mauve_core.analyses.over_shards import (
+    CLUSTERS_ATTACHMENT,
+    ClusterOverAll,
+    ClustersOverAll,
+    clusters_over_all,
+    share_label,
+    share_table,
+    store_sample,
+    stored_clusters_over_all,
+)
 from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import RefusedError
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.cluster_shares import share_label, share_table
-from mauve_core.experiments.clusters_over_shards import (
-    ATTACHMENT,
-    ClusterOverAll,
-    ClustersOverAll,
-    clusters_over_all,
-    stored_clusters_over_all,
-)
-from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.runs import Run, RunStore
 from mauve_core.shards.cluster_texts import KeptText, texts_of_cluster
 from mauve_core.shards.plan import Work, plan_of
-from mauve_core.tasks.over_shards import store_sample
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.payloads import PAYLOADS
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
@@ -76,7 +77,7 @@ def told(run: Run) -> ClustersOverAll:
 
 
 def attach(run: Run, clusters: ClustersOverAll) -> None:
-    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(clusters))
+    RunStore().attach(run.id, CLUSTERS_ATTACHMENT, dataclass_to_json(clusters))
 
 
 def headers(app: AppTest) -> list[str]:

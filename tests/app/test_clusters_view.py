@@ -14,11 +14,10 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.cluster_detail import MOST_TEXTS
 from mauve_app.components.scores import SMOOTHING_TITLES
-from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
-from mauve_core.analysis.cost_intervals import cost_intervals
-from mauve_core.analysis.why import why_card, why_source
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import UNBROKEN, as_percent, percent_interval, percent_with_interval, written
+from mauve_core.findings.clusters import cluster_table, cost_intervals, ordered, wilson_interval
+from mauve_core.findings.why_cards import why_card, why_source
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.texts.pairing import shared_prompts

@@ -18,18 +18,20 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components.markup import escaped
 from mauve_app.components.scores import in_markdown
 from mauve_app.views import compare
-from mauve_core.analysis.precomputed import run_main_reason
-from mauve_core.analysis.sentences import Sentence
-from mauve_core.analysis.verdict import verdict
+from mauve_core.analyses.comparison_task import RecompareTask
+from mauve_core.analyses.encoders import ATTACHMENT as ENCODERS
+from mauve_core.analyses.encoders import EncoderTable
+from mauve_core.analyses.over_shards import ATTACHMENT as OVER_SHARDS
+from mauve_core.analyses.over_shards import closest_over_all
+from mauve_core.analyses.tasks import Task
 from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.words import TEXTS
-from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
-from mauve_core.experiments.encoders.table import EncoderTable
-from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
-from mauve_core.experiments.over_shards import closest_over_all
 from mauve_core.figures.theme import as_label
+from mauve_core.findings.precomputed import run_main_reason
+from mauve_core.findings.sentences import Sentence
+from mauve_core.findings.verdicts import verdict
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.runs import Run, RunStore
@@ -39,8 +41,6 @@ from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.scoring.sides import minor_advice
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, interval_of, mean_and_spread, rank_label, standings
 from mauve_core.stats.divergences import error_shares, probabilities
-from mauve_core.tasks.base import Task
-from mauve_core.tasks.recompare import RecompareTask
 from tests.app.pages import url_of
 from tests.encoder_tables import result_of
 from tests.mutations import over_shards_example

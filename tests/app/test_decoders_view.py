@@ -13,22 +13,26 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.sweep_panel import read_numbers
 from mauve_app.views.decoders_study import AT_FIRST
+from mauve_core.analyses.estimator_sweeps import EstimatorSweep, SweepTask, usual_parameters
+from mauve_core.analyses.measure_terms import Measurements, Value
+from mauve_core.analyses.methods import ESTIMATORS
+from mauve_core.analyses.study import StudyTask
+from mauve_core.analyses.sweeps import usual_values
+from mauve_core.analyses.text_measures import (
+    ATTACHMENT,
+    MEASURES,
+    closest_sentence,
+    measure_run,
+    measure_standings,
+    measure_tests_sentence,
+)
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel, text_kind
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.sweeps.estimators import EstimatorSweep, usual_parameters
-from mauve_core.experiments.sweeps.execution import usual_values
-from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.base import Measurements, Value
-from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, measure_tests_sentence
-from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
 from mauve_core.figures.sweeps import score_in_words
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import TITLES, standings
-from mauve_core.tasks.study import StudyTask
-from mauve_core.tasks.sweep import SweepTask
 from tests.app.pages import said
 
 pytestmark = pytest.mark.integration

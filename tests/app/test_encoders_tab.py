@@ -10,12 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.views.methods_encoders import shown_scores
-from mauve_core.experiments.encoders import request as encoder_request
-from mauve_core.experiments.encoders.table import EncoderTable
+from mauve_core.analyses import encoders as encoder_request
+from mauve_core.analyses.encoders import CompareEncodersTask, EncoderTable
 from mauve_core.figures import agreement as figures
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import mean_and_spread
-from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from tests.app.pages import said
 from tests.word_files import by_chance, by_topic
 

@@ -14,12 +14,11 @@ from streamlit.testing.v1 import AppTest
 from mauve_app import cache
 from mauve_app.components import text_search
 from mauve_app.url.parameters import State
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.findings.held_equal import HeldEqual
-from mauve_core.analysis.findings.of_run import run_findings
-from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN
+from mauve_core.findings.finding import HeldEqual, run_findings
+from mauve_core.findings.precomputed import run_cluster_names
+from mauve_core.findings.why_cards import labelled
 from mauve_core.runs import Run
 from tests.analysis.findings.test_finding import WORDS
 

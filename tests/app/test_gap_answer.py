@@ -11,11 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.focus import answer_sentence
 from mauve_app.components.markup import escaped, swatch
-from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table, with_intervals
-from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_plain_spaces
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
+from mauve_core.findings.clusters import ADDS, MISSES, cluster_table, with_intervals
+from mauve_core.findings.precomputed import run_cluster_names
 from mauve_core.runs import Run
 
 OpenPage = Callable[..., AppTest]

@@ -11,16 +11,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.views.gap import shown_parts, stability_basis, sum_in_words
-from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.cost_intervals import cost_intervals
-from mauve_core.analysis.gap_table import TOGETHER
-from mauve_core.analysis.gap_test import gap_test
-from mauve_core.analysis.precomputed import run_cluster_names
-from mauve_core.analysis.repartition import repartition
-from mauve_core.analysis.stability import assess_stability
-from mauve_core.analysis.what_if import WhatIf, prepare, text_weights, what_if
+from mauve_core.analyses.gap import TOGETHER, WhatIf, prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.formatting import interval, percent_interval, percent_with_interval, with_spread
+from mauve_core.findings.clusters import (
+    assess_stability,
+    cluster_table,
+    cost_intervals,
+    gap_test,
+    repartition,
+    with_intervals,
+)
+from mauve_core.findings.precomputed import run_cluster_names
 from mauve_core.jobs import queue
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Partition

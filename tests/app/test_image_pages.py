@@ -9,18 +9,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_core import compare, read_corpus
+from mauve_core.analyses.attributes_over_k import AttributesTask
+from mauve_core.analyses.measures_over_neighbours import NeighboursTask
+from mauve_core.analyses.method_scores import CompareMethodsTask
+from mauve_core.analyses.probe_results import ATTACHMENT as PROBES
+from mauve_core.analyses.probes import probe_run
+from mauve_core.analyses.sweeps import attachment_name, sweep_run
+from mauve_core.analyses.text_measures import measure_run
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness.experiment import probe_run
-from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.experiments.sweeps.execution import sweep_run
-from mauve_core.experiments.sweeps.sweep import attachment_name
-from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.runs import RunStore
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.compare_methods import CompareMethodsTask
-from mauve_core.tasks.neighbours import NeighboursTask
 from mauve_core.texts.kinds import parse_perturbation
 from tests.images.made import draw_images
 from tests.synthetic import with_map

@@ -10,12 +10,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_core import compare, read_corpus
+from mauve_core.analyses.probe_results import ATTACHMENT, ProbeTable, summary
+from mauve_core.analyses.probes import probe_run
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness.detection import summary
-from mauve_core.experiments.robustness.experiment import probe_run
-from mauve_core.experiments.robustness.table import ATTACHMENT, ProbeTable
 from mauve_core.images.perturbing import PROBES
 from mauve_core.runs import Run, RunStore
 from mauve_core.texts.kinds import parse_perturbation

@@ -13,11 +13,11 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.jobs import COMPARE_PAGE
+from mauve_core.analyses.estimator_sweeps import SweepTask
+from mauve_core.analyses.tasks import Task
 from mauve_core.jobs import estimates, queue
 from mauve_core.jobs.state import TASK, JobState, write_json, write_state
 from mauve_core.runs import Run
-from mauve_core.tasks.base import Task
-from mauve_core.tasks.sweep import SweepTask
 from tests.app.test_job_panel import progress
 from tests.app.test_new_run_view import jsonl, start_button, upload
 from tests.job_folders import job

@@ -15,27 +15,25 @@ from streamlit.testing.v1.element_tree import Button
 from mauve_app.views import judge_rating
 from mauve_app.views.judge_rating import Message, read_message
 from mauve_app.views.judge_results import raters_frame
+from mauve_core.analyses.human_ranking import (
+    correlations,
+    measure_indicators,
+    method_indicators,
+    rank,
+    run_indicators,
+    score_indicators,
+    score_sds_over_texts,
+)
+from mauve_core.analyses.measure_terms import Measurements, Row, Value
+from mauve_core.analyses.method_scores import ATTACHMENT, MethodResult, MethodScore, MethodTable
+from mauve_core.analyses.methods import parse_method
 from mauve_core.base.config import HUMAN, QUESTIONS, SCORES
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.indicators import (
-    measure_indicators,
-    method_indicators,
-    run_indicators,
-    score_indicators,
-)
-from mauve_core.experiments.methods.method import parse_method
-from mauve_core.experiments.methods.table import ATTACHMENT, MethodResult, MethodScore, MethodTable
-from mauve_core.experiments.score_spread import score_sds_over_texts
-from mauve_core.experiments.text_measures.base import Measurements, Row, Value
 from mauve_core.figures.judgments import points
-from mauve_core.judgments.correlating import correlations
-from mauve_core.judgments.plan import Pair, PairPlan, pair_plan
-from mauve_core.judgments.ranking import rank
-from mauve_core.judgments.ratings import OPTIONS
-from mauve_core.judgments.storage import RatingStore
-from mauve_core.judgments.tables import ratings_to_csv
 from mauve_core.runs import Run, RunStore
+from mauve_core.runs.rating_tables import ratings_to_csv
+from mauve_core.runs.ratings import OPTIONS, Pair, PairPlan, RatingStore, pair_plan
 from mauve_core.scoring.tables import TITLES
 
 pytestmark = pytest.mark.integration

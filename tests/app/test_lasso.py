@@ -9,7 +9,7 @@ import pytest
 
 from mauve_app.selection import MAX_CORNERS, polygon_of_event
 from mauve_app.url.parameters import State, changed, parse, to_query
-from mauve_core.analysis.selection import inside_polygon
+from mauve_core.analyses.selection import inside_polygon
 
 DIAMOND = [(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)]
 # Two teeth on a bar; the notch between them ends at (2, 1).

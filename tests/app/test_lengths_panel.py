@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.experiments.text_measures.over_lengths import LengthTable, order_sentence
-from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.analyses.measures_over_lengths import LengthsTask, LengthTable, order_sentence
+from mauve_core.analyses.text_measures import measure_run
 from mauve_core.figures.measures import lengths_table
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks.lengths import LengthsTask
 from tests.tiny_models import make_gpt2
 
 pytestmark = pytest.mark.integration
@@ -27,7 +26,7 @@ OPENED = {"measures_over_length": True}
 
 @pytest.fixture
 def run(stored_run: Run, own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", str(make_gpt2(tmp_path / "gpt2")))
+    monkeypatch.setattr("mauve_core.analyses.text_measures.DEFAULT_MODEL", str(make_gpt2(tmp_path / "gpt2")))
     shutil.copytree(stored_run.path.parent, own_home / "runs", ignore=shutil.ignore_patterns("attached"))
     run = RunStore().load(stored_run.id)
     measure_run(run, ("length",))

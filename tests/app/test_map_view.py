@@ -13,16 +13,16 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import live_updates, page_chrome
 from mauve_app.views.map_selection import cluster_counts, source_counts
-from mauve_core.analysis.cluster_table import cluster_table
-from mauve_core.analysis.phrases import distinctive_phrases
-from mauve_core.analysis.selection import Stack
+from mauve_core.analyses.comparison_task import MapTask
+from mauve_core.analyses.selection import Stack
+from mauve_core.analyses.tasks import Task
 from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN
 from mauve_core.figures import text_map
+from mauve_core.findings.clusters import cluster_table
+from mauve_core.findings.distinctive_words import distinctive_phrases
 from mauve_core.jobs import queue
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks.base import Task
-from mauve_core.tasks.draw_map import MapTask
 from mauve_core.texts.properties import stop_words
 from tests.job_folders import job
 

@@ -12,19 +12,23 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.views.methods_estimators import shown_scores
 from mauve_core.__main__ import main
+from mauve_core.analyses.method_scores import (
+    MARK,
+    CompareMethodsTask,
+    MethodResult,
+    MethodScore,
+    MethodTable,
+    stored_methods,
+)
+from mauve_core.analyses.methods import ESTIMATORS, Method
 from mauve_core.base.config import METHOD_SEEDS
 from mauve_core.base.formatting import with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.ranks import MARK
-from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable, stored_methods
 from mauve_core.figures.methods import leaderboard_decimals, score_labels
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.stats.f_divergences import GENERATORS
-from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.app.pages import said
 from tests.synthetic import make_run
 

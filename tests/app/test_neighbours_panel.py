@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable, order_sentence
-from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.analyses.measures_over_neighbours import NeighboursTask, NeighbourTable, order_sentence
+from mauve_core.analyses.text_measures import measure_run
 from mauve_core.figures.measures import neighbours_table
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks.neighbours import NeighboursTask
 
 pytestmark = pytest.mark.integration
 

@@ -19,11 +19,10 @@ from streamlit.testing.v1 import AppTest
 from mauve_app import uploads
 from mauve_app.components.live_updates import progress_text
 from mauve_app.uploads import safe_name
-from mauve_core.analysis.format_kinds import KINDS
-from mauve_core.analysis.preflight import preflight
 from mauve_core.base.errors import StorageError
 from mauve_core.base.extras import missing
 from mauve_core.encoders import AvailableModel, text_kind
+from mauve_core.findings.format_checks import KINDS, preflight
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE

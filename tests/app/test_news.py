@@ -11,12 +11,12 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from mauve_app.components import live_updates
-from mauve_core.analysis.precomputed import run_words
 from mauve_core.base import sharing
+from mauve_core.findings.precomputed import run_words
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import TASK, write_state
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore
+from mauve_core.runs.ratings import RatingStore
 from tests.job_folders import job
 from tests.synthetic import make_run
 

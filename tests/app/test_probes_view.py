@@ -17,20 +17,18 @@ from streamlit.testing.v1.element_tree import Multiselect
 from mauve_app import cache
 from mauve_app.views import probes_items
 from mauve_app.views.probes_items import PAGE_SIZE
-from mauve_core.analysis.precomputed import run_cluster_names
-from mauve_core.analysis.text_diff import marked
+from mauve_core.analyses.probe_results import ATTACHMENT, PROBE_SCORES, ProbeTable, detections, stored_probes
+from mauve_core.analyses.probes import PAPER, ProbeTask, probe_run
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.config import PROBE_SPLITS as SPLITS
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness.detection import detections
-from mauve_core.experiments.robustness.experiment import PAPER, probe_run
-from mauve_core.experiments.robustness.table import ATTACHMENT, PROBE_SCORES, ProbeTable, stored_probes
 from mauve_core.figures.probes import by_distance, flows_frame, spread_label
+from mauve_core.findings.marked_texts import marked
+from mauve_core.findings.precomputed import run_cluster_names
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.tasks.probe import ProbeTask
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.perturbations import parse_perturbation, perturb
 from tests.app.pages import said, url_of

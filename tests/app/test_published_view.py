@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mauve_core.analyses import published
+from mauve_core.analyses.published import PAPERS, PUBLISHED_COLUMNS, TABLES, agreements, table
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import UNBROKEN
-from mauve_core.experiments.published import tables
-from mauve_core.experiments.published.agreement import agreements
-from mauve_core.experiments.published.tables import PAPERS, PUBLISHED_COLUMNS, TABLES, table
 from mauve_core.figures import published as figures
 
 pytestmark = pytest.mark.integration
@@ -76,7 +75,7 @@ def test_every_number_and_every_table_can_be_read(open_page: OpenPage) -> None:
 
 def test_missing_figures_are_an_error_on_the_page(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     agreements.cache_clear()
-    monkeypatch.setattr(tables, "DATA", Path("nowhere"))
+    monkeypatch.setattr(published, "DATA", Path("nowhere"))
     app = open_page(PAGE)
     assert not app.exception
     assert "correlations" in app.error[0].value.replace("\\", "")

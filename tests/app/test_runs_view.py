@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.analysis.comparability import differences, one_leaderboard
+from mauve_core.analyses.comparability import differences, one_leaderboard
+from mauve_core.analyses.comparison_task import RecompareTask
 from mauve_core.base import sharing
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import UNBROKEN, file_size
@@ -19,7 +20,6 @@ from mauve_core.jobs import queue
 from mauve_core.runs import Run, RunStore
 from mauve_core.runs.index import IndexWarning
 from mauve_core.scoring.tables import standings
-from mauve_core.tasks.recompare import RecompareTask
 from tests.app.pages import url_of
 from tests.handmade import make_comparison, make_corpora, make_features
 

@@ -26,8 +26,8 @@ from mauve_app.url.parameters import (
     parse,
     to_query,
 )
-from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.figures.text_map import COLOURINGS
+from mauve_core.findings.clusters import ORDERS
 from mauve_core.runs import Run, RunStore
 from mauve_core.stats.divergences import SMOOTHINGS
 from tests.app.pages import url_of

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import text_search
-from mauve_core.analysis.text_search import TextSearch, found_texts, shares_found
+from mauve_core.analyses.selection import TextSearch, found_texts, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.runs import Run

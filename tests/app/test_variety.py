@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from mauve_core.analyses.diversity import ABOUT_AGREEMENT, diversity_of_run, missed_sentence, sentence
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.diversity.of_run import diversity_of_run
-from mauve_core.experiments.diversity.wording import ABOUT_AGREEMENT, missed_sentence, sentence
 from mauve_core.runs import Run
 from tests.planted_modes import store_modes
 

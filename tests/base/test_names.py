@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts import corpus_from_texts, read_corpus
 from mauve_core.texts.text_files import TextFile
 from tests.synthetic import make_comparison_inputs

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 from mauve_core import compare, compute_mauve
-from mauve_core.analysis.phrases import distinctive_phrases
-from mauve_core.analysis.words import count_words
+from mauve_core.analyses.measure_inputs import Collection
 from mauve_core.base.arguments import text_list
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
@@ -22,7 +21,7 @@ from mauve_core.decoding.files import Prompts
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.encoder import PrefixEncoder, feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
-from mauve_core.experiments.text_measures.collection import Collection
+from mauve_core.findings.distinctive_words import count_words, distinctive_phrases
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.perturbations import parse_perturbation, perturb
 from mauve_core.texts.properties import text_properties

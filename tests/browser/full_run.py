@@ -8,17 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mauve_core.analyses.attributes_over_k import AttributesTask
+from mauve_core.analyses.estimator_sweeps import SweepTask
+from mauve_core.analyses.method_scores import CompareMethodsTask
+from mauve_core.analyses.probe_results import ATTACHMENT as PROBES
+from mauve_core.analyses.text_measures import MeasureTask
 from mauve_core.base.config import HUMAN, QUESTIONS
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.ratings import OPTIONS
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.compare_methods import CompareMethodsTask
-from mauve_core.tasks.measure import MeasureTask
-from mauve_core.tasks.sweep import SweepTask
+from mauve_core.runs.ratings import OPTIONS, RatingStore, pair_plan
 from tests.probe_tables import table_of
 from tests.synthetic import make_run, with_map
 

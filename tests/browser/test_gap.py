@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.base.config import HUMAN
+from mauve_core.findings.clusters import cluster_table
 from mauve_core.runs import Run
 from tests.browser import charts
 

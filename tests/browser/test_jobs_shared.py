@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import TASK, JobState, read_json
 from mauve_core.runs import RunStore
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.browser import charts, results
 from tests.browser.conftest import free_port, server_process, still, wait_until_healthy
 from tests.browser.test_upload import choose_encoder, uploader

@@ -10,13 +10,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mauve_app.views.judge_rating import KEYS
+from mauve_core.analyses.human_ranking import rank
 from mauve_core.base.config import QUESTIONS
 from mauve_core.base.formatting import interval
-from mauve_core.judgments.plan import Pair, PairPlan, pair_plan
-from mauve_core.judgments.ranking import rank
-from mauve_core.judgments.ratings import OPTIONS
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run
+from mauve_core.runs.ratings import OPTIONS, Pair, PairPlan, RatingStore, pair_plan
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from docs.screenshots import VIEWS, open_view
-from mauve_core.analysis.precomputed import run_cluster_names
+from mauve_core.findings.precomputed import run_cluster_names
 from mauve_core.runs import Run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
 from mauve_app.url.parameters import parse
-from mauve_core.analysis.selection import Stack
+from mauve_core.analyses.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.runs import Run
 from tests.browser import charts

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
-from mauve_core.analysis.precomputed import run_gap_test
+from mauve_core.findings.precomputed import run_gap_test
 from mauve_core.reporting.html_report import html_report
 from mauve_core.runs import Run
 from tests.browser import charts

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from mauve_core.analyses.comparison_task import RecompareTask
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue
 from mauve_core.runs import RunStore
-from mauve_core.tasks.recompare import RecompareTask
 from tests.browser import charts
 from tests.browser.conftest import serving, still
 from tests.job_folders import turn_taken

@@ -16,8 +16,7 @@ import pytest
 
 from mauve_app.server import serve
 from mauve_core.__main__ import DEBUG_VARIABLE, build_parser, main
-from mauve_core.analysis.preflight import preflight
-from mauve_core.analysis.verdict import verdict
+from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
@@ -26,10 +25,11 @@ from mauve_core.base.progress import Progress
 from mauve_core.cli import serving
 from mauve_core.cli.comparing import task_of
 from mauve_core.cli.input_files import for_source, named
+from mauve_core.findings.format_checks import preflight
+from mauve_core.findings.verdicts import verdict
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import empty_clusters_json
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile
 from tests.files_on_disk import write_study
 

@@ -15,10 +15,9 @@ import pandas as pd
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.analysis import frames
-from mauve_core.analysis.cost_intervals import costed_table
-from mauve_core.analysis.gap_test import gap_test
+from mauve_core.analyses import data_frames
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.findings.clusters import costed_table, gap_test
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.texts.metadata import frame_of
@@ -128,8 +127,8 @@ def test_metadata_of_any_kind_is_told(
 
 
 def test_scores_and_pairs_are_those_of_the_comparison(run: Run) -> None:
-    scores = frames.scores(run.comparison).set_index(["candidate", "score", "partition"])
+    scores = data_frames.scores(run.comparison).set_index(["candidate", "score", "partition"])
     own = run.comparison.candidate(NAME).joint_scores["mauve"]
     assert scores.loc[(NAME, "mauve", "joint"), ["mean", "low", "high"]].tolist() == [own.mean, own.low, own.high]
-    pairs = frames.pairs(run)
+    pairs = data_frames.pairs(run)
     assert pairs["p_adjusted"].tolist() == [each.p_adjusted for each in run.comparison.differences]

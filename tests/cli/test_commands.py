@@ -76,10 +76,9 @@ def test_help_of_all_and_of_one_command(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_what_is_announced_is_there() -> None:
-    from mauve_core.experiments.methods.kinds import ESTIMATORS, SUMMARIES
-    from mauve_core.experiments.methods.method import PRESETS
-    from mauve_core.experiments.text_measures import MEASURES
-    from mauve_core.experiments.text_measures.over_neighbours import OVER_K
+    from mauve_core.analyses.measures_over_neighbours import OVER_K
+    from mauve_core.analyses.methods import ESTIMATORS, PRESETS, SUMMARIES
+    from mauve_core.analyses.text_measures import MEASURES
 
     known = MEASURES, OVER_K, ESTIMATORS, SUMMARIES, PRESETS
     names = (MEASURE_NAMES, MEASURES_OVER_K, ESTIMATOR_NAMES, SUMMARY_NAMES, PRESET_NAMES)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from mauve_core.__main__ import DONE, WRONG_INPUT, main
+from mauve_core.analyses.measure_terms import Measurements
+from mauve_core.analyses.text_measures import measure_run
 from mauve_core.base.config import SCORES
-from mauve_core.experiments.text_measures.base import Measurements
-from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Comparison
 from tests.handmade import make_comparison, make_corpora, with_tests

@@ -108,7 +108,7 @@ def test_options_that_cannot_be_used(folder, capsys, change, told):
 
 
 def test_a_fault_is_told_from_a_fail(folder, capsys, monkeypatch):
-    monkeypatch.setattr("mauve_core.analysis.gate.run_gate", lambda *_, **__: 1 // 0)
+    monkeypatch.setattr("mauve_core.analyses.gate.run_gate", lambda *_, **__: 1 // 0)
     assert main(arguments(*FAILS, "--junit", "a.xml")) == 1
     told = capsys.readouterr()
     assert told.out == ""
@@ -122,7 +122,7 @@ def test_a_gate_that_is_stopped_leaves_no_result_of_an_earlier_one(folder, monke
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mauve_core.analysis.gate.run_gate", stopped)
+    monkeypatch.setattr("mauve_core.analyses.gate.run_gate", stopped)
     assert main(arguments(*PASSES, "--junit", "a.xml", "--markdown", "a.md")) == 130
     assert outcome("a.xml") == "error"
     assert UNFINISHED in Path("a.md").read_text()

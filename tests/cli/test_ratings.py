@@ -9,9 +9,8 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, QUESTIONS
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run
+from mauve_core.runs.ratings import RatingStore, pair_plan
 from mauve_core.stats.bradley_terry import win_probability
 from tests.synthetic import make_run
 

@@ -9,13 +9,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.over_shards import ATTACHMENT, clusters_over_all, store_sample
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.cli.options import schema_of, shape_of
-from mauve_core.experiments.clusters_over_shards import clusters_over_all
-from mauve_core.experiments.over_shards import ATTACHMENT
 from mauve_core.runs import Run, RunStore
 from mauve_core.shards.plan import ShardedComparison, Work, plan_of
-from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.synthetic import make_run
 from tests.word_files import by_topic

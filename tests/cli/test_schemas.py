@@ -196,7 +196,7 @@ def test_measures_over_lengths_are_what_the_schema_says(own_home: Path, monkeypa
     make_run(own_home, n=60, seeds=2, projection=False)
     # The packaged model's tokenizer would be converted first.
     tiny = str(make_gpt2(own_home / "gpt2"))
-    monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", tiny)
+    monkeypatch.setattr("mauve_core.analyses.text_measures.DEFAULT_MODEL", tiny)
     assert not wrong("measure", printed("measure", "measure synthetic --lengths 4,8 --measure length"))
 
 

@@ -12,9 +12,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.over_shards import stored_clusters_over_all
 from mauve_core.base.config import HUMAN
 from mauve_core.cli.options import schema_of, shape_of
-from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
 from mauve_core.runs import RunStore
 from mauve_core.shards.plan import Work
 from tests.sharded import Inline, made_sides, made_texts, written_features, written_texts

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analyses import text_measures
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks import measure
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration
@@ -58,7 +58,7 @@ def test_measures_that_are_stored_are_printed(
     asked = ("--measure", "length", "--measure", "diversity")
     computed = printed("measure", *asked)
     assert f"Saved with run {run.id}." in computed
-    monkeypatch.setattr(measure, "measure_run", refuse)
+    monkeypatch.setattr(text_measures, "measure_run", refuse)
     again = printed("measure", *asked)
     assert first_lines(again) == first_lines(computed)
     assert f"Stored with run {run.id} on {RunStore().load(run.id).attached_on('measures')}; --again" in again

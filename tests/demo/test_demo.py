@@ -12,7 +12,13 @@ import zipfile
 import numpy as np
 import pytest
 
-from mauve_core.analysis.precomputed import ABOUT, FORMAT
+from mauve_core.analyses.measure_inputs import MeasureContext
+from mauve_core.analyses.measure_terms import Measurements
+from mauve_core.analyses.probe_results import ProbeTable, detections
+from mauve_core.analyses.probes import PAPER, split_rows
+from mauve_core.analyses.study import ADVERSARIAL
+from mauve_core.analyses.sweeps import stored_sweep
+from mauve_core.analyses.text_measures import MEASURES, collection_of, measure, stored_measurements
 from mauve_core.base.archives import load_arrays
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
@@ -21,17 +27,8 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.demo import make_texts, texts
 from mauve_core.demo.finished import FINISHED
 from mauve_core.demo.texts import Paragraph, choose_excerpts
-from mauve_core.experiments.robustness.detection import detections
-from mauve_core.experiments.robustness.experiment import PAPER
-from mauve_core.experiments.robustness.halves import split_rows
-from mauve_core.experiments.robustness.table import ProbeTable
-from mauve_core.experiments.sweeps.sweep import stored_sweep
-from mauve_core.experiments.text_measures import MEASURES, measure
-from mauve_core.experiments.text_measures.base import Measurements
-from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
+from mauve_core.findings.precomputed import ABOUT, FORMAT
 from mauve_core.runs import RunStore
-from mauve_core.tasks.study import ADVERSARIAL
 from mauve_core.texts.perturbations import parse_perturbation, perturb
 from tests.supply.test_extras import WITHOUT
 

@@ -8,10 +8,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import StorageError
 from mauve_core.demo.finished import FINISHED, pack, store
+from mauve_core.findings.precomputed import derive
 from mauve_core.runs import RunStore
 from mauve_core.runs.placing import PARTIAL
 from mauve_core.scoring.compare import compare

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.method_scores import _Work
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key, identify, vector_files, word_vectors
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.encoders.vector_files import read_vectors
-from mauve_core.experiments.methods.evaluation import _Work
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.texts import corpus_from_texts

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
+from mauve_core.analyses import attributes_over_k
+from mauve_core.analyses.attributes_over_k import AttributeTable, attributes_run, usual_ks
+from mauve_core.analyses.cluster_attributes import SURFACE, Attribute, attributes
 from mauve_core.base.config import ALL_SIDES as ALL
 from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.experiments.attributes_over_k import held_out
-from mauve_core.experiments.attributes_over_k.held_out import attributes_run, usual_ks
-from mauve_core.experiments.attributes_over_k.table import AttributeTable
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
@@ -65,7 +64,7 @@ def no_clustering(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object, **kwargs: object) -> None:
         pytest.fail("texts were clustered")
 
-    monkeypatch.setattr(held_out, "partition", refuse)
+    monkeypatch.setattr(attributes_over_k, "partition", refuse)
 
 
 def line(table: AttributeTable, column: str) -> dict[int, Attribute]:
@@ -106,11 +105,11 @@ def test_the_runs_own_k_and_its_neighbours_by_doubling(run: Run, table: Attribut
     assert table.ks == usual_ks(run) == (2, 4, 8, 16, 32, 64)
     assert table.settings["own_k"] == own
     assert [row.k for row in table.lines["topic", "category"]] == list(table.ks)
-    assert (table.settings["seeds"], table.settings["splits"]) == (SEEDS, held_out.ATTRIBUTE_SPLITS)
+    assert (table.settings["seeds"], table.settings["splits"]) == (SEEDS, attributes_over_k.ATTRIBUTE_SPLITS)
     scores = line(table, "topic")[own].scores
-    assert len(scores["accuracy"].values) == SEEDS * held_out.ATTRIBUTE_SPLITS
+    assert len(scores["accuracy"].values) == SEEDS * attributes_over_k.ATTRIBUTE_SPLITS
     assert len(scores["ami"].values) == SEEDS
-    assert len(scores["baseline"].values) == held_out.ATTRIBUTE_SPLITS
+    assert len(scores["baseline"].values) == attributes_over_k.ATTRIBUTE_SPLITS
 
 
 def test_at_the_own_k_the_partitions_are_the_stored_ones(run: Run, table: AttributeTable, no_clustering: None) -> None:

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from mauve_core.analysis.cluster_table import ADDS, MISSES
+from mauve_core.analyses.over_shards import CandidateOverAll, cluster_of, cluster_sentence, phrase_shares, share_table
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.experiments.cluster_shares import cluster_of, phrase_shares, sentence, share_table
-from mauve_core.experiments.clusters_over_shards import CandidateOverAll
+from mauve_core.findings.clusters import ADDS, MISSES
 from mauve_core.shards.plan import ShardedComparison
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.synthetic import make_run
@@ -56,8 +55,8 @@ def test_intervals_hold_for_all_clusters_of_both_sides(example: tuple[ShardedCom
 
 def test_intervals_that_overlap_are_said_to(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
     found, candidate = example
-    assert sentence(share_table(found, candidate), "ours").count("(these intervals overlap)") == 2
-    many = sentence(at_size(found, candidate, 4000), "ours")
+    assert cluster_sentence(share_table(found, candidate), "ours").count("(these intervals overlap)") == 2
+    many = cluster_sentence(at_size(found, candidate, 4000), "ours")
     assert "overlap" not in many
     assert many.startswith("ours over-produces “rain, cloud” most: 30.0%")
     assert "; it under-produces “bread, milk” most: 17.5%" in many
@@ -66,8 +65,8 @@ def test_intervals_that_overlap_are_said_to(example: tuple[ShardedComparison, Ca
 def test_one_direction_or_none(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
     found, candidate = example
     table = share_table(found, candidate)
-    assert sentence(table[1:], "ours").startswith("ours under-produces “bread, milk” most")
-    assert sentence(table[:0], "ours") == ""
+    assert cluster_sentence(table[1:], "ours").startswith("ours under-produces “bread, milk” most")
+    assert cluster_sentence(table[:0], "ours") == ""
     none = dataclasses.replace(candidate, clusters=())
     assert share_table(found, none).empty
     assert cluster_of(none, 3) is None

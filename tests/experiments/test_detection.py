@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN, ScoreConfig
-from mauve_core.base.errors import InputError
-from mauve_core.experiments.robustness.detection import (
+from mauve_core.analyses.probe_results import (
     LEVEL,
+    ProbeLine,
+    ProbeTable,
     about_test,
     combined_p_value,
     detectable_by,
@@ -20,7 +20,8 @@ from mauve_core.experiments.robustness.detection import (
     split_test,
     summary,
 )
-from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
+from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.errors import InputError
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import mauve

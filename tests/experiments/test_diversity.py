@@ -13,16 +13,21 @@ from sacrebleu.metrics.bleu import BLEU
 from scipy.spatial.distance import pdist
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.diversity import (
+    NO_GAP,
+    RunDiversity,
+    answers_of,
+    dealt,
+    distance_by_group,
+    diversity_of_run,
+    missed_clusters,
+    sentence,
+)
+from mauve_core.analyses.lexical_measures import SMOOTHING
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.diversity.answers import answers_of, dealt
-from mauve_core.experiments.diversity.human_clusters import missed_clusters
-from mauve_core.experiments.diversity.measures import distance_by_group
-from mauve_core.experiments.diversity.of_run import RunDiversity, diversity_of_run
-from mauve_core.experiments.diversity.wording import NO_GAP, sentence
-from mauve_core.experiments.text_measures.self_bleu import SMOOTHING
 from mauve_core.runs import Run
 from mauve_core.runs.features import stored_features
 from mauve_core.scoring.result import Partition

@@ -9,23 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN, EstimatorAxis
-from mauve_core.base.errors import InputError
-from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.experiments.methods.evaluation import methods_run
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.sweeps import estimators as module
-from mauve_core.experiments.sweeps.estimators import (
+from mauve_core.analyses import estimator_sweeps as module
+from mauve_core.analyses.estimator_sweeps import (
     DEFAULTS,
     PARAMETER,
     EstimatorSweep,
+    SweepTask,
     estimator_sweep,
     stored_estimator_sweep,
     usual_parameters,
 )
+from mauve_core.analyses.method_scores import methods_run
+from mauve_core.analyses.methods import Method
+from mauve_core.base.config import HUMAN, EstimatorAxis
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.runs import Run
 from mauve_core.runs.checkpoints import FinishedParts
-from mauve_core.tasks.sweep import SweepTask
 from tests.experiments.methods import plain_estimators as plain
 from tests.synthetic import make_run
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
+from mauve_core.analyses import attached_results as module
+from mauve_core.analyses.attached_results import Finding, findings
+from mauve_core.analyses.encoders import EncoderTable
+from mauve_core.analyses.measure_terms import MeasureDifference, Measurements, Row, Value
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments import findings as module
-from mauve_core.experiments.encoders.table import EncoderTable
-from mauve_core.experiments.findings import Finding, findings
-from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
 from tests.encoder_tables import example

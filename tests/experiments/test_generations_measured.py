@@ -7,16 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
+from mauve_core.analyses import human_ranking
+from mauve_core.analyses.human_ranking import score_sds_over_texts
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens
+from mauve_core.analyses.measure_terms import GROUPS, Measurements, Row, Value, group_of
+from mauve_core.analyses.text_measures import collection_of, measure
 from mauve_core.base.config import HUMAN
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments import indicators
-from mauve_core.experiments.score_spread import score_sds_over_texts
-from mauve_core.experiments.text_measures import measure
-from mauve_core.experiments.text_measures.base import Measurements, Row, Value
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
-from mauve_core.experiments.text_measures.spread import GROUPS, group_of
-from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.figures.judgments import sd_sentence, worst_title
 from mauve_core.runs import Run
 from mauve_core.stats.resampling import jackknife_sd
@@ -124,22 +121,22 @@ def measurements_of(generations: tuple[float, ...] | None) -> Measurements:
 @pytest.mark.slow
 def test_standard_deviations_are_of_one_kind(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     scores = run.comparison.candidate("close").scores["mauve"]
-    monkeypatch.setattr(indicators, "stored_measurements", lambda _: measurements_of((0.1, 0.3)))
-    mixed, _ = indicators.run_indicators(run)  # the others have one generation, and nothing says why
+    monkeypatch.setattr(human_ranking, "stored_measurements", lambda _: measurements_of((0.1, 0.3)))
+    mixed, _ = human_ranking.run_indicators(run)  # the others have one generation, and nothing says why
     assert {each.over for each in mixed.values()} == {"texts"}
     assert mixed["MAUVE"].sds == score_sds_over_texts(run)["mauve"]
     assert worst_title(each.over for each in mixed.values()) == "Worst case within 1 sd over texts"
     assert "All sds are over texts" in sd_sentence(each.over for each in mixed.values())
-    monkeypatch.setattr(indicators, "decoder_of", lambda name, _: "greedy" if name != "close" else "ancestral")
-    found, _ = indicators.run_indicators(run)
+    monkeypatch.setattr(human_ranking, "decoder_of", lambda name, _: "greedy" if name != "close" else "ancestral")
+    found, _ = human_ranking.run_indicators(run)
     assert {each.over for each in found.values()} == {"generations"}
     assert dict(found["MAUVE"].sds) == {"close": scores.generations_sd}
     assert dict(found["Zipf coefficient, gap"].sds) == {"close": pytest.approx(np.std([0.1, 0.3], ddof=1))}
     assert worst_title(each.over for each in found.values()) == "Worst case within 1 sd over generations"
     assert "generations" in sd_sentence(["generations"])
-    monkeypatch.setattr(indicators, "stored_measurements", lambda _: measurements_of(None))
-    older, _ = indicators.run_indicators(run)  # measures without generations, so that all take texts again
+    monkeypatch.setattr(human_ranking, "stored_measurements", lambda _: measurements_of(None))
+    older, _ = human_ranking.run_indicators(run)  # measures without generations, so that all take texts again
     assert {each.over for each in older.values()} == {"texts"}
-    monkeypatch.setattr(indicators, "decoder_of", lambda _, __: "ancestral")
-    drawn, _ = indicators.run_indicators(run)
+    monkeypatch.setattr(human_ranking, "decoder_of", lambda _, __: "ancestral")
+    drawn, _ = human_ranking.run_indicators(run)
     assert {each.over for each in drawn.values()} == {"texts"}

@@ -7,12 +7,11 @@ import json
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.measure_terms import Measurements
+from mauve_core.analyses.text_measures import MEASURES, decoder_of, measure_run, stored_measurements
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.encoders.features import DamagedEntryWarning
-from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.base import Measurements
-from mauve_core.experiments.text_measures.stored import decoder_of, measure_run, stored_measurements
 from mauve_core.runs import RunStore
 from mauve_core.texts import corpus_from_texts
 from tests.synthetic import make_run
@@ -29,8 +28,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def tiny_tokenizer(folder, monkeypatch):
     """The packaged model would be converted anew in each test's own home."""
-    monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", folder)
-    monkeypatch.setattr("mauve_core.experiments.text_measures.context.DEFAULT_MODEL", folder)
+    monkeypatch.setattr("mauve_core.analyses.text_measures.DEFAULT_MODEL", folder)
+    monkeypatch.setattr("mauve_core.analyses.measure_inputs.DEFAULT_MODEL", folder)
 
 
 @pytest.fixture

@@ -11,17 +11,19 @@ from typing import NamedTuple
 
 import pytest
 
-from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.base.errors import StorageError
-from mauve_core.base.files import PARTS
-from mauve_core.experiments.clusters_over_shards import (
+from mauve_core.analyses.over_shards import (
     CandidateOverAll,
     SideOverAll,
     clusters_over_all,
+    find_work,
+    may_have_more,
+    store_sample,
     stored_clusters_over_all,
+    stored_over_shards,
 )
-from mauve_core.experiments.more_texts import find_work, may_have_more
-from mauve_core.experiments.over_shards import stored_over_shards
+from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import StorageError
+from mauve_core.base.files import PARTS
 from mauve_core.runs import Run
 from mauve_core.shards.cluster_texts import RANDOM, texts_of_cluster
 from mauve_core.shards.plan import (
@@ -36,7 +38,6 @@ from mauve_core.shards.plan import (
     plan_of,
     take_note,
 )
-from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 

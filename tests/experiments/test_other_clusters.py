@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mauve_core.analyses.attributes_over_k import OtherTexts, attributes_run, encoded_texts, texts_of_run, usual_ks
 from mauve_core.base.config import ATTRIBUTE_SPLITS as SPLITS
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.clusters.k_means import kmeans
-from mauve_core.experiments.attributes_over_k.held_out import attributes_run, usual_ks
-from mauve_core.experiments.attributes_over_k.other_clusters import OtherTexts, encoded_texts, texts_of_run
 from mauve_core.runs import Run
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.attributes import draw_halves

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mauve_core.analyses.positions import positions_sentence
+from mauve_core.analyses.probe_results import PROBE_SCORES, LineKind, ProbeLine, ProbeTable
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.robustness.positions import positions_sentence
-from mauve_core.experiments.robustness.table import PROBE_SCORES, LineKind, ProbeLine, ProbeTable
 from mauve_core.scoring.result import SeedSpread
 
 CONTROL = (0.02, 0.03)

@@ -11,17 +11,21 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from mauve_core.base.errors import InputError
-from mauve_core.experiments.published import agreement
-from mauve_core.experiments.published.agreement import (
+from mauve_core.analyses import published
+from mauve_core.analyses.published import (
+    DOMAINS,
+    PAPERS,
+    REFERENCES,
     TOLERANCE,
     agreements,
     answer,
     column_agreements,
     least_settings,
     notes,
+    settings,
+    table,
 )
-from mauve_core.experiments.published.tables import DOMAINS, PAPERS, REFERENCES, settings, table
+from mauve_core.base.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "data" / "published"
@@ -243,7 +247,7 @@ class TestAgreements:
             )
             for row in agreements()
         ]
-        monkeypatch.setattr(agreement, "agreements", lambda: tuple(rows))
+        monkeypatch.setattr(published, "agreements", lambda: tuple(rows))
         assert answer("jmlr-2023").startswith("Zipf coefficient has the highest correlation with 5 of 5 references, 2")
 
     def test_human_scores_correlate_as_published_but_at_other_places(self) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mauve_core.analyses.frozen_clusters import freeze_clusters
+from mauve_core.analyses.probe_results import PROBE_SCORES, Flow, ProbeTable
+from mauve_core.analyses.probes import probe_run, split_rows, usable_rows
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
@@ -15,10 +18,6 @@ from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Told
 from mauve_core.encoders.features import Features, FeatureStore
-from mauve_core.experiments.robustness.experiment import probe_run
-from mauve_core.experiments.robustness.frozen import freeze_clusters
-from mauve_core.experiments.robustness.halves import split_rows, usable_rows
-from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeTable
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions

@@ -9,22 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mauve_core.analyses.human_ranking import correlations, rank, run_indicators, score_sds_over_texts
+from mauve_core.analyses.measure_terms import Measurements, Row, Value, group_of
+from mauve_core.analyses.method_scores import CompareMethodsTask, methods_run
+from mauve_core.analyses.methods import parse_method
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.indicators import run_indicators
-from mauve_core.experiments.methods.evaluation import methods_run
-from mauve_core.experiments.methods.method import parse_method
-from mauve_core.experiments.score_spread import score_sds_over_texts
-from mauve_core.experiments.text_measures.base import Measurements, Row, Value
-from mauve_core.experiments.text_measures.spread import group_of
-from mauve_core.judgments.correlating import correlations
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.ranking import rank
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore
+from mauve_core.runs.ratings import RatingStore, pair_plan
 from mauve_core.scoring.tables import TITLES
 from mauve_core.stats.divergences import score_counts
-from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.repeated import store_repeated
 from tests.synthetic import make_run
 

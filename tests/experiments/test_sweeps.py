@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mauve_core.analyses.sweeps import Request, SweepPoint, drawing_orders, halved, sweep_run
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.clusters.k_means import tenth_of_texts
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.sweeps.clustered import drawing_orders
-from mauve_core.experiments.sweeps.execution import sweep_run
-from mauve_core.experiments.sweeps.request import Request, halved
-from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import MIN_TEXTS

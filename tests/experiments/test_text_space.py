@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mauve_core.analyses.frozen_clusters import SharedEncoder, TextSpace, cosine_distance, freeze_clusters
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.experiments.robustness.frozen import freeze_clusters
-from mauve_core.experiments.robustness.text_space import SharedEncoder, TextSpace, cosine_distance
 from mauve_core.runs import Run
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_table import (
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.findings.clusters import (
     ORDERS,
     cluster_table,
     has_costs,
@@ -21,8 +23,6 @@ from mauve_core.analysis.cluster_table import (
     with_found,
     with_intervals,
 )
-from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import SMOOTHINGS, frontier_integral, kl_divergence, probabilities
 

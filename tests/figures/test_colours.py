@@ -10,15 +10,15 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
-from mauve_core.analysis.gap_table import ledger_rows
+from mauve_core.analyses.gap import ledger_rows
+from mauve_core.analyses.human_ranking import Player, Ranking
+from mauve_core.analyses.measure_terms import Measurements, Row, Value
+from mauve_core.analyses.method_scores import MethodResult, MethodScore, MethodTable
+from mauve_core.analyses.methods import Method
+from mauve_core.analyses.probe_results import ProbeTable
+from mauve_core.analyses.sweeps import Sweep, SweepPoint
+from mauve_core.analyses.text_measures import MEASURES
 from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable
-from mauve_core.experiments.robustness.table import ProbeTable
-from mauve_core.experiments.sweeps.sweep import Sweep, SweepPoint
-from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.base import Measurements, Row, Value
 from mauve_core.figures import measures, probes
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.findings import effects_figure
@@ -31,7 +31,7 @@ from mauve_core.figures.probes import distance_figure, dose_figure, dose_series,
 from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.text_map import Colouring, Points, map_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, base_layout, candidate_colour
-from mauve_core.judgments.ranking import Player, Ranking
+from mauve_core.findings.clusters import cluster_table, ordered, with_intervals
 from mauve_core.scoring.result import Comparison, Estimate
 from tests.colours import blue, colours, owner, traces_of, wrong
 from tests.handmade import make_comparison, spread

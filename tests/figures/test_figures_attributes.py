@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.analysis.cluster_table import wilson_interval
-from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.errors import InputError
+from mauve_core.findings.clusters import purest_clusters, wilson_interval
 
 
 def test_pure_clusters_by_hand() -> None:

@@ -12,8 +12,6 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.analysis.cluster_table import cluster_table
-from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.figures.by_name import FIGURES, notebook_html
@@ -21,6 +19,7 @@ from mauve_core.figures.by_name import figure as figure_of
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_svg
 from mauve_core.figures.text_map import map_points, points_frame
 from mauve_core.figures.theme import candidate_style
+from mauve_core.findings.clusters import cluster_table, cost_intervals
 from mauve_core.scoring.result import Comparison, Difference
 from mauve_core.scoring.tables import standings
 from mauve_core.stats.divergences import divergence_frontier, probabilities

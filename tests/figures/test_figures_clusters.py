@@ -7,10 +7,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, translucent
+from mauve_core.findings.clusters import cluster_table, ordered, with_intervals
 
 COLOUR = "#118f5a"
 # Values travel as float32.

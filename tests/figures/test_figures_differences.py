@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from mauve_core.analyses.measure_terms import MeasureDifference, Measurements, Row, Value
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.figures.differences import (
     LEAST_SPAN,
     differences_figure,

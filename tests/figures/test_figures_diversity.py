@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from mauve_core.experiments.diversity.measures import Contrast, Diversity
-from mauve_core.experiments.diversity.of_run import RunDiversity
+from mauve_core.analyses.diversity import Contrast, Diversity, RunDiversity
 from mauve_core.figures.diversity import diversity_figure, diversity_frame
 from mauve_core.figures.theme import candidate_styles
 from mauve_core.stats.diversity import Mean, ModeCount

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.findings import MOST_LETTERS, findings_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
+from mauve_core.findings.finding import Finding, HeldEqual
 
 NAMES = ["<b>", "other"]
 FIRST = Finding(

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.gap_table import TOGETHER, ledger_rows
+from mauve_core.analyses.gap import TOGETHER, ledger_rows
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.gap import LABEL_WIDTH, common_reach, ledger_figure, steps_figure, what_if_figure
 from mauve_core.figures.theme import HUMAN_COLOUR
+from mauve_core.findings.clusters import cluster_table, with_intervals
 from mauve_core.scoring.result import Estimate
 
 COLOUR = "#118f5a"

@@ -10,12 +10,11 @@ import plotly.graph_objects as go
 import pytest
 
 from mauve_app.components.markup import escaped
+from mauve_core.analyses.human_ranking import Correlation, Indicator, Player, Ranking, correlations, rank
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures import judgments as figures
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
-from mauve_core.judgments.correlating import Correlation, Indicator, correlations
-from mauve_core.judgments.ranking import Player, Ranking, rank
-from mauve_core.judgments.ratings import Rating
+from mauve_core.runs.ratings import Rating
 from mauve_core.stats.rank_correlation import WorstCase
 
 QUESTION = "interesting"

@@ -8,10 +8,10 @@ import math
 import plotly.graph_objects as go
 import pytest
 
+from mauve_core.analyses.measure_terms import MeasureDifference, Measurements, Row, Value
+from mauve_core.analyses.text_measures import measure_title
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.text_measures import measure_title
-from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.figures.measures import (
     interval_label,
     measures_frame,

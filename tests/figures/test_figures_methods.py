@@ -9,11 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
+from mauve_core.analyses.method_scores import MethodResult, MethodScore, MethodTable, disagreements, method_standings
+from mauve_core.analyses.methods import Method
 from mauve_core.base.config import HUMAN
 from mauve_core.cli.methods import agreement_table, scores_table
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.ranks import disagreements, method_standings
-from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable
 from mauve_core.figures.agreement import agreement_figure, agreement_frame, disagreements_frame
 from mauve_core.figures.methods import LEVEL, about_tests, bump_figure, p_values_of, scores_frame
 from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_figure, texts_frame

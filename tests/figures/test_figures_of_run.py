@@ -7,9 +7,9 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
+from mauve_core.analyses.attached_results import DOCUMENTS
+from mauve_core.analyses.text_measures import stored_measurements
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.documents import DOCUMENTS
-from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures.measures import panels_figure
 from mauve_core.figures.of_run import RUN_FIGURES
 from mauve_core.runs import Run

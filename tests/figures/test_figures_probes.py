@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_table import wilson_interval
+from mauve_core.analyses.probe_results import PROBE_SCORES, Flow, ProbeTable
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
-from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeTable
 from mauve_core.figures.probes import (
     Move,
     by_distance,
@@ -35,6 +34,7 @@ from mauve_core.figures.probes import (
     texts_frame,
     titled,
 )
+from mauve_core.findings.clusters import wilson_interval
 from mauve_core.scoring.result import SeedSpread
 from tests.probe_tables import FAR, flow_of, line_of
 

@@ -11,14 +11,14 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.gap_table import ledger_rows
+from mauve_core.analyses.gap import ledger_rows
+from mauve_core.analyses.measure_terms import Measurements, Row, Value
+from mauve_core.analyses.text_measures import MEASURES
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.base import Measurements, Row, Value
 from mauve_core.figures.differences import differences_figure
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.measures import panels_figure
+from mauve_core.findings.clusters import cluster_table, with_intervals
 from mauve_core.scoring.result import Comparison, Difference
 from tests.handmade import make_comparison
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mauve_core.analysis.text_search import SourceShare
+from mauve_core.analyses.selection import SourceShare
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.findings import shares_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mauve_core.analysis.phrases import Phrase
-from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.findings import effects_figure, effects_frame
+from mauve_core.findings.distinctive_words import Phrase
+from mauve_core.findings.why_cards import PropertyEffect, WhyCard
 from mauve_core.stats.two_groups import effect
 
 NASTY = '<img src=x onerror="alert(1)">'

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels, step_rows
+from mauve_core.analyses.gap import DIRECTIONS, TOGETHER, ledger_rows, row_labels, step_rows
 from mauve_core.base.config import HUMAN
+from mauve_core.findings.clusters import cluster_table, with_intervals
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import frontier_integral, probabilities, score_counts
 from mauve_core.stats.what_if import Step, greedy

@@ -31,8 +31,8 @@ from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.servers import Server
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.jobs import state
-from mauve_core.judgments.tables import ratings_from_csv
 from mauve_core.runs.archive import MANIFEST
+from mauve_core.runs.rating_tables import ratings_from_csv
 from mauve_core.texts import read_corpus
 from mauve_core.texts.streams import ZSTANDARD, lines_of
 from tests.fuzz import reading, samples

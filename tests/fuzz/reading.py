@@ -21,19 +21,19 @@ from mauve_app.server import access, middleware, run_files, sign_in
 from mauve_app.url.parameters import parse, to_query
 from mauve_app.views.judge_rating import read_message
 from mauve_core.__main__ import main
+from mauve_core.analyses.attached_results import check_documents
+from mauve_core.analyses.task_registry import read_task
 from mauve_core.base import sharing
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders import encode
 from mauve_core.encoders.external_features import features_of
-from mauve_core.experiments.documents import check_documents
 from mauve_core.jobs import queue
 from mauve_core.reporting.html_report import html_report
 from mauve_core.runs import RunStore
 from mauve_core.runs.folder import COMPARISON
 from mauve_core.scoring.compare import compare
-from mauve_core.tasks.registry import read_task
 from mauve_core.texts import corpus_from_texts
 from tests.app.asgi import asked
 from tests.files_on_disk import FAST

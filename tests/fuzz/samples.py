@@ -14,14 +14,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import QUESTIONS
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.sharing import parse_hash
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.storage import RatingStore
-from mauve_core.judgments.tables import ratings_to_csv
+from mauve_core.findings.precomputed import derive
 from mauve_core.runs import RunStore
+from mauve_core.runs.rating_tables import ratings_to_csv
+from mauve_core.runs.ratings import RatingStore, pair_plan
 from tests.app.asgi import hash_of
 from tests.encoders.tiny_gguf import write_gguf
 from tests.files_on_disk import make_task

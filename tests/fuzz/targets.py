@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.vector_files import read_vectors
-from mauve_core.judgments.tables import ratings_from_csv
+from mauve_core.runs.rating_tables import ratings_from_csv
 from mauve_core.texts import read_corpus
 from tests.fuzz import changes, pages, reading, samples
 from tests.fuzz.changes import ChangeSample, one_file, the_file

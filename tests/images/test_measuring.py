@@ -9,12 +9,11 @@ import pytest
 
 from mauve_core import compare, read_corpus
 from mauve_core.__main__ import main
+from mauve_core.analyses.measures_over_lengths import lengths_run
+from mauve_core.analyses.sweeps import sweep_run
+from mauve_core.analyses.text_measures import MEASURES, measure_run
 from mauve_core.base.errors import InputError
 from mauve_core.clusters.neighbours import coverage_over_k
-from mauve_core.experiments.sweeps.execution import sweep_run
-from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.over_lengths import lengths_run
-from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.runs import Run, RunStore
 from tests.images.made import draw_images
 

@@ -13,13 +13,12 @@ import pytest
 from PIL import Image
 
 from mauve_core import compare, read_corpus
+from mauve_core.analyses.probe_results import ProbeTable, about_test, detections, summary
+from mauve_core.analyses.probes import probe_run
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders import vision
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.experiments.robustness.detection import about_test, detections, summary
-from mauve_core.experiments.robustness.experiment import probe_run
-from mauve_core.experiments.robustness.table import ProbeTable
 from mauve_core.images.kind import ImageEncoder
 from mauve_core.images.perturbing import Alteration, perturb, perturbed_picture
 from mauve_core.runs import Run, RunStore

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mauve_core.analyses.comparison_task import ComparisonTask
+from mauve_core.analyses.tasks import Amount, SideSize, amount_of_sides
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json
@@ -16,8 +18,6 @@ from mauve_core.base.progress import Progress
 from mauve_core.jobs import estimates, queue, worker
 from mauve_core.jobs.estimates import FARTHEST, estimate, is_known, remember
 from mauve_core.jobs.state import AMOUNT, LOG, TASK, JobState, write_json, write_state
-from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts.text_files import TextFile
 
 KIND = "comparison"

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from mauve_core.analyses import task_registry
+from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.jobs import queue, state
 from mauve_core.jobs.state import TASK, JobState, read_state
-from mauve_core.tasks import registry
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.files_on_disk import make_task
 from tests.job_folders import job
 
@@ -63,7 +63,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]
 
     def both(name: str, first: Callable[[], Any], second: Callable[[], Any]) -> tuple[Any, Any]:
         reached, stuck, go_on = threading.Event(), threading.Event(), threading.Event()
-        module = next(each for each in (queue, registry) if hasattr(each, name))
+        module = next(each for each in (queue, task_registry) if hasattr(each, name))
         real = getattr(module, name)
 
         def stopping(*given: Any, **named: Any) -> Any:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from mauve_core.analyses.comparison_task import ComparisonTask
+from mauve_core.analyses.task_registry import read_task
 from mauve_core.base import faults
 from mauve_core.base.errors import CancelledError, InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
@@ -25,8 +27,6 @@ from mauve_core.jobs import state as job_state
 from mauve_core.jobs.queue import remove_leftovers, uploads_folder
 from mauve_core.jobs.state import ALIVE, CANCEL, LOG, STATE, TASK, JobState, read_state, write_state
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks.comparison import ComparisonTask
-from mauve_core.tasks.registry import read_task
 from tests.files_on_disk import make_task
 from tests.job_folders import job, turn_taken
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from mauve_core.analysis import precomputed
+from mauve_core.analyses.comparison_task import MapTask
+from mauve_core.analyses.measures_over_neighbours import NeighboursTask
+from mauve_core.analyses.task_registry import PrecomputeTask
+from mauve_core.analyses.tasks import RunTask
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.files import HOME_VARIABLE, write_atomically
+from mauve_core.findings import precomputed
 from mauve_core.jobs import memory, queue, worker
 from mauve_core.jobs.state import JobState
 from mauve_core.runs import RunStore, store
-from mauve_core.tasks.base import RunTask
-from mauve_core.tasks.draw_map import MapTask
-from mauve_core.tasks.neighbours import NeighboursTask
-from mauve_core.tasks.precompute import PrecomputeTask
 from tests.files_on_disk import make_task
 
 pytestmark = pytest.mark.slow

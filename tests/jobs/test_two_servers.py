@@ -31,7 +31,7 @@ import dataclasses, json, sys, time
 from mauve_core.base.errors import InputError
 from mauve_core.jobs import locks, queue
 from mauve_core.runs import RunStore
-from mauve_core.tasks.registry import read_task
+from mauve_core.analyses.task_registry import read_task
 
 me, jobs, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 task = read_task("comparison", json.loads(sys.argv[4]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from mauve_core.judgments.ratings import OPTIONS, Rating
+from mauve_core.runs.ratings import OPTIONS, Rating
 from mauve_core.texts import Corpus, corpus_from_texts
 
 # True scores, of mean 0.

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.judgments.plan import Pair, PairPlan, pair_plan
+from mauve_core.runs.ratings import Pair, PairPlan, pair_plan
 from mauve_core.texts import Corpus, corpus_from_texts
 from tests.judgments.made_up import make_corpora
 

@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from mauve_core.analyses.human_ranking import Indicator, Player, Ranking, correlations, rank
 from mauve_core.base.errors import InputError
-from mauve_core.judgments.correlating import Indicator, correlations
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.ranking import Player, Ranking, rank
-from mauve_core.judgments.ratings import Rating, held
+from mauve_core.runs.ratings import Rating, held, pair_plan
 from mauve_core.stats import bradley_terry
 from mauve_core.stats.bradley_terry import win_probability
 from tests.judgments.made_up import STRENGTHS, make_corpora, make_rating, simulated

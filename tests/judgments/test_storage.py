@@ -14,10 +14,8 @@ import pytest
 
 from mauve_core.base.config import QUESTIONS
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.judgments import storage
-from mauve_core.judgments.plan import Pair
-from mauve_core.judgments.ratings import Rating
-from mauve_core.judgments.storage import Imported, RatingStore
+from mauve_core.runs import ratings
+from mauve_core.runs.ratings import Imported, Pair, Rating, RatingStore
 from tests.judgments.made_up import make_rating
 
 PAIR = Pair(0, "p9", "Once upon", "human", "beam", "a time", "once upon upon")
@@ -49,7 +47,7 @@ class TestAppend:
     @pytest.mark.slow
     def test_a_pair_is_on_the_disk_when_the_call_returns(self, store: RatingStore) -> None:
         script = (
-            "import os, signal, sys; from pathlib import Path; from mauve_core.judgments import RatingStore;"
+            "import os, signal, sys; from pathlib import Path; from mauve_core.runs.ratings import RatingStore;"
             "from tests.judgments.test_storage import answers; RatingStore(Path(sys.argv[1])).append(answers());"
             "os.kill(os.getpid(), signal.SIGKILL)"
         )
@@ -65,8 +63,8 @@ class TestAppend:
 
     def test_a_pair_is_stored_whole_or_not_at_all(self, store: RatingStore, monkeypatch: pytest.MonkeyPatch) -> None:
         store.append(answers("p0"))
-        values = storage._values
-        monkeypatch.setattr(storage, "_values", lambda r: values(r) if r.question != "sensible" else (object(),) * 10)
+        values = ratings._values
+        monkeypatch.setattr(ratings, "_values", lambda r: values(r) if r.question != "sensible" else (object(),) * 10)
         with pytest.raises(StorageError):
             store.append(answers("p1"))
         monkeypatch.undo()

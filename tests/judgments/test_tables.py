@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from mauve_core.base.config import QUESTIONS
 from mauve_core.base.errors import InputError
-from mauve_core.judgments.ratings import OPTIONS, Rating, text_digest, with_digests
-from mauve_core.judgments.tables import ratings_from_csv, ratings_from_file, ratings_from_table, ratings_to_csv
+from mauve_core.runs.rating_tables import ratings_from_csv, ratings_from_file, ratings_from_table, ratings_to_csv
+from mauve_core.runs.ratings import OPTIONS, Rating, text_digest, with_digests
 from mauve_core.texts import limits
 from tests.judgments.made_up import make_corpora, make_rating
 

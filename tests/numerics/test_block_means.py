@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mauve_core.analyses.diversity import dealt
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.diversity.answers import dealt
 from mauve_core.stats.diversity import CONFIDENCE, RESAMPLES, block_mean
 
 SEED = np.random.SeedSequence(3)

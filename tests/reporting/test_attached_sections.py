@@ -10,17 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from mauve_core.analyses.attributes_over_k import AttributesTask
 from mauve_core.base.config import HUMAN, QUESTIONS
 from mauve_core.figures.attributes import TITLES
 from mauve_core.figures.theme import as_label, short_name
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.ratings import Rating
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.reporting.attached_sections import attached_section
 from mauve_core.reporting.blocks import Remarks, Table
 from mauve_core.reporting.html_report import html_report
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.runs.ratings import Rating, RatingStore, pair_plan
 from tests.hostile_run import NAMES, make_hostile_run
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
@@ -154,8 +152,7 @@ def test_names_and_columns_do_nothing_in_these_sections(own_home: Path) -> None:
 
 
 def test_gaps_have_ranks_from_tests_and_the_tests_are_folded_below(run: Run) -> None:
-    from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, ranked_tests
-    from mauve_core.experiments.text_measures.stored import measure_run
+    from mauve_core.analyses.text_measures import closest_sentence, measure_run, measure_standings, ranked_tests
     from mauve_core.reporting.attached_sections import measure_rankings
 
     measured = measure_run(run, ["length", "precision"])

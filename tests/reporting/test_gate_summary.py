@@ -10,7 +10,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from mauve_core.analysis.gate import Finding, GateResult
+from mauve_core.analyses.gate import Finding, GateResult
 from mauve_core.base.errors import InputError
 from mauve_core.cli.gating import (
     MOST_NOTES,

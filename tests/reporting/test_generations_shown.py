@@ -6,11 +6,11 @@ import html
 
 import pytest
 
-from mauve_core.analysis.precomputed import run_basis
-from mauve_core.analysis.what_if import prepare, what_if
+from mauve_core.analyses.gap import prepare, what_if
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.leaderboard import hover_label, leaderboard_frame, shown_table, titled
+from mauve_core.findings.precomputed import run_basis
 from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.paper import latex_table, markdown_table, methods_paragraph
 from mauve_core.runs import RunStore

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from mauve_core.analyses.over_shards import ATTACHMENT as OVER_SHARDS
+from mauve_core.analyses.over_shards import (
+    CLUSTERS_ATTACHMENT,
+    ClustersOverAll,
+    cluster_rows,
+    cluster_sentence,
+    share_table,
+)
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.cluster_shares import cluster_rows, sentence, share_table
-from mauve_core.experiments.clusters_over_shards import ATTACHMENT, ClustersOverAll
-from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.reporting.html_report import html_report
 from mauve_core.runs import Run, RunStore
 from tests.hostile_run import NAMES, make_hostile_run
@@ -24,7 +29,7 @@ pytestmark = pytest.mark.integration
 
 def attach(run: Run, clusters: ClustersOverAll) -> None:
     RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(over_shards_example(run)))
-    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(clusters))
+    RunStore().attach(run.id, CLUSTERS_ATTACHMENT, dataclass_to_json(clusters))
 
 
 def test_a_report_has_the_clusters_of_every_candidate(own_home: Path) -> None:
@@ -33,7 +38,7 @@ def test_a_report_has_the_clusters_of_every_candidate(own_home: Path) -> None:
     attach(run, clusters)
     page = Page(html_report(run, ["close"]))
     for candidate in clusters.candidates:
-        assert with_plain_spaces(sentence(share_table(found, candidate), candidate.name)) in with_plain_spaces(
+        assert with_plain_spaces(cluster_sentence(share_table(found, candidate), candidate.name)) in with_plain_spaces(
             page.text
         )
         table = page.tables[f"Clusters over all texts: {candidate.name}"]

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.analysis.comparability import differences, require_comparable
+from mauve_core.analyses.comparability import differences, require_comparable
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.features import FeatureStore

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.analysis.gap_test import gap_test
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.findings.clusters import gap_test
 from mauve_core.scoring import compare as comparing
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison

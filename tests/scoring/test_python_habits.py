@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.analysis.gate import GateResult
+from mauve_core.analyses.gate import GateResult
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError, UnknownNameError
 from mauve_core.base.formatting import LINE, MOST_LINES, short, summary

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.analysis.comparability import one_leaderboard
+from mauve_core.analyses.comparability import one_leaderboard
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.json_codec import from_json
 from mauve_core.figures.leaderboard import leaderboard_frame, like_for_like_rows

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mauve_core import compute_mauve
-from mauve_core.analysis.what_if import prepare
+from mauve_core.analyses.gap import prepare
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.clusters import features, k_means
@@ -140,7 +140,7 @@ def test_labels_and_what_ifs_are_counted_too(monkeypatch):
     require_room(ScoreConfig(), [20, 30, 2])
     with pytest.raises(InputError, match=rf"Allowed: at most 940 .*Received: 985.*{limits.LABELS_VARIABLE}"):
         require_room(ScoreConfig(), [20, 30, 3])
-    monkeypatch.setattr("mauve_core.analysis.what_if.MOST_CELLS", 1000)
+    monkeypatch.setattr("mauve_core.analyses.gap.MOST_CELLS", 1000)
     with pytest.raises(InputError, match="What-ifs with"):
         prepare(make_comparison(), make_comparison().candidates[0].name)
 

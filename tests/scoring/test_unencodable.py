@@ -10,13 +10,13 @@ import pytest
 
 from mauve_core import compare, read_corpus
 from mauve_core.__main__ import main
-from mauve_core.analysis.gate import run_gate
+from mauve_core.analyses.comparison_task import ComparisonTask
+from mauve_core.analyses.gate import run_gate
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.runs import RunStore
 from mauve_core.scoring.sides import encode_sides
-from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.entries import UNENCODABLE
 from mauve_core.texts.text_files import TextFile

@@ -12,14 +12,22 @@ import pytest
 from scipy.stats import binom
 
 from mauve_core.__main__ import main
-from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.asking import json_of
-from mauve_core.analysis.findings.finding import Finding, find
-from mauve_core.analysis.findings.judged import JUDGE, LEAST_KAPPA, LONGEST, PROPOSALS, REPEATED, Judge, read_proposals
-from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.decoding.engines import ServerOptions
+from mauve_core.findings import finding
+from mauve_core.findings.finding import Finding, find
+from mauve_core.findings.llm_judge import (
+    JUDGE,
+    LEAST_KAPPA,
+    LONGEST,
+    PROPOSALS,
+    REPEATED,
+    Judge,
+    json_of,
+    read_proposals,
+)
+from mauve_core.findings.statements import Sides
 from mauve_core.runs import Run
 from mauve_core.stats.two_groups import exchange_test
 from tests.analysis.findings.test_finding import every, texts_of

@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from mauve_core.__main__ import build_parser, main
+from mauve_core.analyses.study import StudyTask
+from mauve_core.analyses.text_measures import MEASURES, stored_measurements
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.cli import studying
 from mauve_core.decoding import GenerationSettings, parse_decoder
 from mauve_core.decoding.engines import ServerOptions
 from mauve_core.encoders.models import load_tokenizer
-from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.runs import RunStore
-from mauve_core.tasks.study import StudyTask
 from mauve_core.texts.text_files import TextFile
 from tests.servers.stub import KEY, Handler, Stub, completion_of
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama

@@ -12,11 +12,11 @@ from threading import Event
 import pytest
 
 from mauve_core import EncoderConfig, compute_mauve
+from mauve_core.analyses.measure_inputs import MeasureContext
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import PACKAGED, check_model, identify, must_be_fetched
-from mauve_core.experiments.text_measures.context import MeasureContext
 from tests.files_on_disk import write_study
 from tests.lookups import ROOT, looked_up, watched
 

@@ -19,18 +19,17 @@ import pytest
 
 from mauve_app import uploads
 from mauve_core.__main__ import main
-from mauve_core.analysis.precomputed import derive
+from mauve_core.analyses.task_registry import PrecomputeTask
 from mauve_core.base import files, sharing
 from mauve_core.base.config import QUESTIONS
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import PARTS, SECRETS, close_to_others, home, write_array
 from mauve_core.encoders.features import FeatureStore
+from mauve_core.findings.precomputed import derive
 from mauve_core.jobs import queue
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import RunStore
 from mauve_core.runs.checkpoints import FinishedParts
-from mauve_core.tasks.precompute import PrecomputeTask
+from mauve_core.runs.ratings import RatingStore, pair_plan
 from tests.handmade import make_comparison, make_corpora, make_features
 from tests.synthetic import make_run
 

@@ -16,9 +16,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from mauve_core.analysis.phrases import distinctive_of_counts, distinctive_phrases
+from mauve_core.analyses.over_shards import clusters_over_all
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.experiments.clusters_over_shards import clusters_over_all
+from mauve_core.findings.distinctive_words import distinctive_of_counts, distinctive_phrases
 from mauve_core.shards.cluster_texts import MOST_CHARACTERS, NEAREST, RANDOM, Rows, propose, proposed, total_path
 from mauve_core.shards.clustering import centers_of, coordinates_path, labels_path, read_state
 from mauve_core.shards.comparison import (

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mauve_core.analyses.over_shards import answers_over_all
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.clusters.k_means import kmeans
-from mauve_core.experiments.over_shards import answers_over_all
 from mauve_core.scoring.compare import compare
 from mauve_core.shards import clustering, comparison
 from mauve_core.shards.comparison import compare_shards, encode_tasks

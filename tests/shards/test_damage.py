@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mauve_core.analyses.over_shards import clusters_over_all
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.encoders.features import DamagedEntryWarning
-from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.shards.comparison import compare_shards, encode_tasks
 from mauve_core.shards.costs import estimate
 from mauve_core.shards.encoding import sample_of

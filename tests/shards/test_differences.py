@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.analysis.verdict import ALL_COPY
+from mauve_core.analyses.over_shards import closest_over_all, over_all_rows
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig
-from mauve_core.experiments.over_shards import closest_over_all, over_all_rows
+from mauve_core.findings.verdicts import ALL_COPY
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
 from mauve_core.shards.clustering import JOINT, grouped_counts

@@ -8,14 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mauve_core.analyses import over_shards
+from mauve_core.analyses.over_shards import (
+    clusters_over_all,
+    over_all_rows,
+    sample_sentence,
+    store_sample,
+    stored_over_shards,
+)
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.clusters_over_shards import clusters_over_all
-from mauve_core.experiments.over_shards import over_all_rows, sample_sentence, stored_over_shards
 from mauve_core.shards.encoding import Keeper, SampledText, feature_rows, sample_of, texts_path
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.texts import id_of_text
-from mauve_core.tasks import over_shards
-from mauve_core.tasks.over_shards import store_sample
 from mauve_core.texts import Corpus
 from mauve_core.texts.pairing import shared_prompts
 from tests.sharded import carried_out

@@ -24,11 +24,10 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, QUESTIONS
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import Run, RunStore, archive
 from mauve_core.runs.archive import LeftOutWarning
 from mauve_core.runs.index import INDEX
+from mauve_core.runs.ratings import RatingStore, pair_plan
 from mauve_core.scoring.result import Comparison
 from tests.handmade import make_comparison, make_corpora, make_features, with_tests
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from mauve_core.analyses.estimator_sweeps import SweepTask
+from mauve_core.analyses.sweeps import stored_sweep
 from mauve_core.base.errors import CancelledError, StorageError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.sweeps.sweep import stored_sweep
 from mauve_core.runs import Run, RunStore, checkpoints
 from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.scoring.partitioning import partition
-from mauve_core.tasks.sweep import SweepTask
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration
@@ -38,7 +38,7 @@ def clustered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
         calls.append(named["score"])
         return partition(*args, **named)
 
-    monkeypatch.setattr("mauve_core.experiments.sweeps.clustered.partition", spy)
+    monkeypatch.setattr("mauve_core.analyses.sweeps.partition", spy)
     return calls
 
 

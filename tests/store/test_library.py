@@ -13,12 +13,11 @@ import pytest
 
 from mauve_core.base.config import QUESTIONS, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import COMPARISON, PARTIAL, Run, RunStore, placing
 from mauve_core.runs.folder import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
 from mauve_core.runs.index import INDEX
 from mauve_core.runs.placing import clear_away
+from mauve_core.runs.ratings import RatingStore, pair_plan
 from tests.handmade import make_comparison, make_corpora, make_features
 
 pytestmark = pytest.mark.integration

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from mauve_app.server.access import SignedOut
+from mauve_core.analyses.task_registry import read_task
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.encoders.features import FeatureStore, Part
 from mauve_core.jobs import memory, queue, worker
@@ -21,7 +22,6 @@ from mauve_core.jobs.queue import remove_leftovers
 from mauve_core.jobs.state import TASK, read_json
 from mauve_core.runs import RunStore
 from mauve_core.runs.folder import RATINGS, folder_bytes
-from mauve_core.tasks.registry import read_task
 from tests.files_on_disk import make_task
 from tests.handmade import make_comparison, make_corpora, make_features
 from tests.power_cuts import Disk, recorded, write_state

@@ -15,16 +15,15 @@ import pandas as pd
 import pytest
 
 import mauve_core
-from mauve_core.analysis import frames
-from mauve_core.analysis.findings.of_run import run_findings
-from mauve_core.analysis.findings.rows import findings_frame
-from mauve_core.analysis.precomputed import run_gap_test
+from mauve_core.analyses import data_frames
+from mauve_core.analyses.attached_results import load_run
 from mauve_core.base import views
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.cli import serving
 from mauve_core.cli.serving import RunningApp, open_run
-from mauve_core.experiments.saved_runs import load_run
+from mauve_core.findings.finding import findings_frame, run_findings
+from mauve_core.findings.precomputed import run_gap_test
 from mauve_core.runs import Run, RunStore
 from mauve_core.runs.folder import RunViews
 from mauve_core.scoring.estimates import divergence
@@ -51,14 +50,14 @@ def test_every_view_is_a_function_that_exists(name: str) -> None:
 
 def test_methods_have_the_arguments_of_what_they_call() -> None:
     called = [
-        (RunViews.clusters, frames.clusters),
-        (RunViews.ledger, frames.ledger),
-        (ComparisonViews.ledger, frames.ledger_of_comparison),
+        (RunViews.clusters, data_frames.clusters),
+        (RunViews.ledger, data_frames.ledger),
+        (ComparisonViews.ledger, data_frames.ledger_of_comparison),
         (RunViews.divergence, divergence),
         (ComparisonViews.divergence, divergence),
-        (RunViews.texts, frames.texts),
-        (RunViews.pairs, frames.pairs),
-        (ComparisonViews.clusters, frames.clusters_of_comparison),
+        (RunViews.texts, data_frames.texts),
+        (RunViews.pairs, data_frames.pairs),
+        (ComparisonViews.clusters, data_frames.clusters_of_comparison),
         (RunViews.open, open_run),
         (RunViews.findings, findings_frame),
     ]
@@ -70,10 +69,10 @@ def test_methods_have_the_arguments_of_what_they_call() -> None:
 
 
 def test_frames_are_those_of_the_functions(run: Run) -> None:
-    pd.testing.assert_frame_equal(run.scores(), frames.scores(run.comparison))
-    pd.testing.assert_frame_equal(run.pairs(), frames.pairs(run))
-    pd.testing.assert_frame_equal(run.clusters("shifted"), frames.clusters(run, "shifted"))
-    pd.testing.assert_frame_equal(run.texts("shifted", cluster=3), frames.texts(run, "shifted", cluster=3))
+    pd.testing.assert_frame_equal(run.scores(), data_frames.scores(run.comparison))
+    pd.testing.assert_frame_equal(run.pairs(), data_frames.pairs(run))
+    pd.testing.assert_frame_equal(run.clusters("shifted"), data_frames.clusters(run, "shifted"))
+    pd.testing.assert_frame_equal(run.texts("shifted", cluster=3), data_frames.texts(run, "shifted", cluster=3))
 
 
 def test_a_comparison_gives_the_same_numbers_without_the_words_of_texts(run: Run) -> None:

@@ -54,7 +54,7 @@ def test_it_holds_every_file_of_the_packages_and_of_the_data(installed: Path) ->
 
 def test_it_works_away_from_the_repository(installed: Path, tmp_path: Path) -> None:
     script = (
-        "import mauve_core.demo.texts as demo, mauve_core.experiments.published.tables as tables, mauve_app\n"
+        "import mauve_core.demo.texts as demo, mauve_core.analyses.published as tables, mauve_app\n"
         "from mauve_core.__main__ import main\n"
         "from mauve_core.cli.serving import app_command\n"
         "print(demo.DATA, tables.DATA, app_command(8501).folder, sep='\\n')\n"

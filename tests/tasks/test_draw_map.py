@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.comparison_task import ComparisonTask, MapTask, with_map
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.progress import Progress
 from mauve_core.clusters import projection
@@ -20,8 +21,6 @@ from mauve_core.jobs import queue, worker
 from mauve_core.jobs.state import CANCEL, TASK, JobState, read_state
 from mauve_core.runs import Run, RunStore, archive
 from mauve_core.scoring.compare import DRAWING, compare
-from mauve_core.tasks.comparison import ComparisonTask
-from mauve_core.tasks.draw_map import MapTask, with_map
 from tests.files_on_disk import make_task, write_study
 from tests.job_folders import job
 from tests.synthetic import make_comparison_inputs, make_run

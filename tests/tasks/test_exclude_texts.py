@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mauve_core.analyses.comparison_task import ExcludeTextsTask
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
-from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 from tests.synthetic import make_run
 
 MODEL = "shifted"

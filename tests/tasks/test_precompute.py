@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.analysis.precomputed import DERIVED, derive
+from mauve_core.analyses.task_registry import PrecomputeTask, read_task
 from mauve_core.base.errors import CancelledError
+from mauve_core.findings.precomputed import DERIVED, derive
 from mauve_core.runs import Run, RunStore
-from mauve_core.tasks.precompute import PrecomputeTask
-from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration

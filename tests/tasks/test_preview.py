@@ -10,12 +10,12 @@ import pytest
 
 from mauve_app.components.live_updates import progress_data
 from mauve_core import compare, corpus_from_texts
+from mauve_core.analyses import comparison_task
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, printable, with_plain_spaces, with_spread
 from mauve_core.base.progress import Told
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.jobs import queue, worker
-from mauve_core.tasks import preview
 from mauve_core.texts import Corpus
 from mauve_core.texts.pairing import equal_draws
 from tests.job_folders import job
@@ -27,8 +27,8 @@ NONE = "\N{SLIGHTLY SMILING FACE}"
 
 @pytest.fixture
 def corpora(monkeypatch: pytest.MonkeyPatch) -> dict[str, Corpus]:
-    monkeypatch.setattr(preview, "PREVIEWED", FEW)
-    monkeypatch.setattr(preview, "QUICK", "/no/such/model")
+    monkeypatch.setattr(comparison_task, "PREVIEWED", FEW)
+    monkeypatch.setattr(comparison_task, "QUICK", "/no/such/model")
     rng = np.random.default_rng(0)
     starts = {HUMAN: WORDS, "near": WORDS, "far": WORDS[:2]}
     return {
@@ -52,7 +52,7 @@ def model_of(config: CompareConfig) -> str:
 
 def told(corpora: dict[str, Corpus], config: CompareConfig, store: FeatureStore) -> list[str]:
     found: list[str] = []
-    preview.tell_preview(corpora, config, store, "cpu", lambda stage, *_: found.append(stage))
+    comparison_task.tell_preview(corpora, config, store, "cpu", lambda stage, *_: found.append(stage))
     return [each for each in found if isinstance(each, Told)]
 
 
@@ -72,7 +72,7 @@ def test_it_tells_the_scores_of_the_drawn_texts(corpora: dict[str, Corpus], conf
 def test_the_quick_encoder_takes_the_place_of_a_slow_one_and_of_a_server(
     corpora: dict[str, Corpus], config: CompareConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preview, "QUICK", model_of(config))
+    monkeypatch.setattr(comparison_task, "QUICK", model_of(config))
     (own,) = told(corpora, config, FeatureStore())
     served = replace(config, encoder=EncoderConfig("openai:http://127.0.0.1:9/v1#m"))
     assert told(corpora, served, FeatureStore()) == [own]

@@ -11,19 +11,18 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.analysis.comparability import differences
-from mauve_core.analysis.precomputed import run_preflight
+from mauve_core.analyses.comparability import differences
+from mauve_core.analyses.comparison_task import RecompareTask, changed, compare_and_store
+from mauve_core.analyses.task_registry import read_task
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.features import FeatureStore
+from mauve_core.findings.precomputed import run_preflight
 from mauve_core.reporting.paper import methods_paragraph
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import to_table
-from mauve_core.tasks.comparison import compare_and_store
-from mauve_core.tasks.recompare import RecompareTask, changed
-from mauve_core.tasks.registry import read_task
 from mauve_core.texts.normalizing import normalize
 from tests.planted_formats import planted
 from tests.synthetic import make_comparison_inputs, make_run

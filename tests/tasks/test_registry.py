@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from mauve_core.analyses.task_registry import KINDS, read_task
+from mauve_core.analyses.tasks import NewRunTask
 from mauve_core.base.errors import InputError
-from mauve_core.tasks.base import NewRunTask
-from mauve_core.tasks.registry import KINDS, read_task
 
 SIDES = {
     "human": {"path": "h.jsonl", "metadata_fields": ["topic"], "features": "h.npy"},

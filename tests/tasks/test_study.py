@@ -10,18 +10,17 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import build_parser, main
+from mauve_core.analyses.human_ranking import run_indicators
+from mauve_core.analyses.study import StudyTask, cut_texts, resolve_decoders
+from mauve_core.analyses.task_registry import read_task
+from mauve_core.analyses.text_measures import stored_measurements
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.cli import studying
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders.models import load_model
-from mauve_core.experiments.indicators import run_indicators
-from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.jobs import queue
 from mauve_core.runs import RunStore
-from mauve_core.tasks.registry import read_task
-from mauve_core.tasks.study import StudyTask, resolve_decoders
-from mauve_core.tasks.study_texts import cut_texts
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.text_files import TextFile
 from tests.tiny_models import SENTENCES, make_gpt2

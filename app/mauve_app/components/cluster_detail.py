@@ -1,6 +1,6 @@
 """Panel of one cluster: its name, what was found, sizes, cost, texts, explanation, words and metadata.
 
-The explanation is the card of ``mauve_core.analysis.why``: what the cluster has in common, and why the sides differ in
+The explanation is the card of ``mauve_core.findings.why_cards``: what the cluster has in common, and why the sides differ in
 it.
 """
 
@@ -25,14 +25,7 @@ from mauve_app.components.text_search import Found
 from mauve_app.components.texts import about_text
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import ClusterTab, to_query
-from mauve_core.analysis.central_texts import Row, paired, side_by_side
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, has_costs, value_counts, wilson_interval
-from mauve_core.analysis.phrases import Phrase
-from mauve_core.analysis.text_marks import marked_text
-from mauve_core.analysis.text_search import TextSearch
-from mauve_core.analysis.why import PropertyEffect, WhyCard
-from mauve_core.analysis.words import DistinctiveWord
+from mauve_core.analyses.selection import TextSearch
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import (
     NATS_DECIMALS,
@@ -46,6 +39,10 @@ from mauve_core.base.formatting import (
 )
 from mauve_core.figures.findings import effects_figure, effects_frame, phrases_frame
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
+from mauve_core.findings.clusters import ADDS, CONFIDENCE, has_costs, value_counts, wilson_interval
+from mauve_core.findings.distinctive_words import DistinctiveWord, Phrase
+from mauve_core.findings.marked_texts import marked_text
+from mauve_core.findings.why_cards import PropertyEffect, Row, WhyCard, labelled, paired, side_by_side
 from mauve_core.stats.stability import LABELS, Stability
 from mauve_core.stats.two_groups import Effect
 from mauve_core.texts.kinds import property_named

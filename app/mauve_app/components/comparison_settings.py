@@ -268,7 +268,7 @@ def show_more(
     Returns
     -------
     dict
-        Keywords of ``mauve_core.tasks.recompare.changed``.
+        Keywords of ``mauve_core.analyses.comparison_task.changed``.
     """
     options: dict[str, Any] = {"persist_state": "session"} if persist else {}
     with st.expander("More settings", icon=":material/tune:"):

@@ -20,13 +20,13 @@ from mauve_app.components.markup import escaped, swatch
 from mauve_app.components.page_chrome import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import State
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS, MISSES, has_costs
-from mauve_core.analysis.gap_table import ledger_rows
-from mauve_core.analysis.selection import Stack
+from mauve_core.analyses.gap import ledger_rows
+from mauve_core.analyses.selection import Stack
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour, short_name
+from mauve_core.findings.clusters import ADDS, MISSES, has_costs
+from mauve_core.findings.why_cards import labelled
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import score_in_words, seed_in_words

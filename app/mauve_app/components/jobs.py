@@ -25,15 +25,14 @@ from mauve_app.components.messages import change, or_error
 from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import session
+from mauve_core.analyses.task_registry import KEPT, MAKING_RUNS
+from mauve_core.analyses.tasks import Amount, Task
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.progress import format_seconds
 from mauve_core.encoders import check_model
 from mauve_core.jobs import estimates, queue
 from mauve_core.jobs.state import TASK, JobState, read_json
 from mauve_core.runs import RunStore
-from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.base import Task
-from mauve_core.tasks.registry import KEPT, MAKING_RUNS
 
 # Session keys: by place, the id of the job that was last started there, and of the one that was last seen at work.
 _STARTED, _SEEN = "job_button_started", "job_button_seen"
@@ -48,7 +47,7 @@ class JobSlot:
     key : str
         Of the button.
     kind : str
-        Of the jobs, one of ``mauve_core.tasks.registry.KINDS``.
+        Of the jobs, one of ``mauve_core.analyses.task_registry.KINDS``.
     run : str or None
         Id of the run whose jobs of that kind all stand here; None if only those do that were started here.
     adopts : bool
@@ -313,7 +312,7 @@ def show_panel(
     Parameters
     ----------
     kinds : sequence of str
-        Kinds of ``mauve_core.tasks.registry.KINDS`` that the page lists.
+        Kinds of ``mauve_core.analyses.task_registry.KINDS`` that the page lists.
     run : str or None
         If given, leave out jobs that make other runs or add to them.
     failed : bool

@@ -118,7 +118,7 @@ def _is_awaited(job: JobState) -> bool:
 
 
 def _makes_a_run(job: JobState) -> bool:
-    from mauve_core.tasks.registry import MAKING_RUNS  # imports all tasks, for which the server does not wait
+    from mauve_core.analyses.task_registry import MAKING_RUNS  # imports all tasks, for which the server does not wait
 
     return job.kind in MAKING_RUNS
 

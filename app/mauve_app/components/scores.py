@@ -18,10 +18,10 @@ from mauve_app.components.markup import escaped
 from mauve_app.components.page_chrome import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import PARAMETERS, SETTINGS, State
-from mauve_core.analysis.sentences import Name, Sentence
 from mauve_core.base.config import PartitionKind, Smoothing
 from mauve_core.figures.frontier import WEIGHT_STEP
 from mauve_core.figures.theme import short_name
+from mauve_core.findings.sentences import Name, Sentence
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import pooled_sentence

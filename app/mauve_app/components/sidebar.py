@@ -15,8 +15,8 @@ from mauve_app.components.messages import or_error
 from mauve_app.server import access
 from mauve_app.server.access import Visitor
 from mauve_app.url import bound, session
+from mauve_core.analyses.over_shards import is_sample, sizes_over_all, stored_over_shards
 from mauve_core.base.errors import MauveLensError
-from mauve_core.experiments.over_shards import is_sample, sizes_over_all, stored_over_shards
 from mauve_core.jobs import queue
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison

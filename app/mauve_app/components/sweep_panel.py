@@ -16,26 +16,25 @@ from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import ChartOrTable, State
-from mauve_core.base.config import ESTIMATOR_AXES, EVERY_AXIS, METHOD_SEEDS, SCORES, Axis, EstimatorAxis
-from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import NONE
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.sweeps.estimators import (
+from mauve_core.analyses.estimator_sweeps import (
     BANDWIDTH_RANGE,
     EstimatorSweep,
+    SweepTask,
     stored_estimator_sweep,
     usual_parameters,
 )
-from mauve_core.experiments.sweeps.execution import sweep_run, usual_values
-from mauve_core.experiments.sweeps.sweep import Sweep, require_axis, stored_sweep
+from mauve_core.analyses.methods import ESTIMATORS
+from mauve_core.analyses.sweeps import Sweep, require_axis, stored_sweep, sweep_run, usual_values
+from mauve_core.analyses.tasks import Amount
+from mauve_core.base.config import ESTIMATOR_AXES, EVERY_AXIS, METHOD_SEEDS, SCORES, Axis, EstimatorAxis
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import NONE
 from mauve_core.figures import sweeps
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
 from mauve_core.scoring.tables import TITLES, mean_and_spread
-from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.sweep import SweepTask
 
 TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 

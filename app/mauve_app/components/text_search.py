@@ -21,14 +21,13 @@ from mauve_app.components.texts import about_text
 from mauve_app.server.run_files import picture_url
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import MAX_SEARCH, SEARCH, State, changed, to_query
-from mauve_core.analysis.selection import value_counts
-from mauve_core.analysis.text_marks import found_text
-from mauve_core.analysis.text_search import Shown, SourceShare, TextSearch, excerpt, shares_found, spans
+from mauve_core.analyses.selection import Shown, SourceShare, TextSearch, excerpt, shares_found, spans, value_counts
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour, short_name
+from mauve_core.findings.marked_texts import found_text
 from mauve_core.runs import Run
 
 # By source, in the order of the map: which of its texts are found.

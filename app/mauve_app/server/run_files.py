@@ -71,7 +71,9 @@ async def _export(request: Request) -> Response:
 
 
 def _written(run_id: str) -> Response:
-    from mauve_core.experiments.documents import DOCUMENTS  # imports scikit-learn, for which no server waits to start
+    from mauve_core.analyses.attached_results import (
+        DOCUMENTS,  # imports scikit-learn, for which no server waits to start
+    )
 
     folder = tempfile.TemporaryDirectory(prefix="mauve-lens-")
     try:

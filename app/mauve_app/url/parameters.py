@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
 from mauve_app.selection import simplified
-from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.base.config import EVERY_AXIS, SCORES, Axis, PartitionKind, Smoothing, TieRule
 from mauve_core.base.errors import InputError
 from mauve_core.figures.text_map import Colouring
+from mauve_core.findings.clusters import ORDERS
 from mauve_core.texts.kinds import parse_perturbation
 
 T = TypeVar("T")

@@ -16,9 +16,9 @@ from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import ChartOrTable
 from mauve_app.views import clusters_attributes, clusters_over_shards
-from mauve_core.analysis.cluster_table import CONFIDENCE, ORDERS, has_costs, has_found, ordered, with_found
 from mauve_core.base.formatting import UNBROKEN, as_percent, percent_with_interval, written
 from mauve_core.figures.clusters import ranked_figure
+from mauve_core.findings.clusters import CONFIDENCE, ORDERS, has_costs, has_found, ordered, with_found
 
 TABS: dict[ChartOrTable, str] = {"chart": "List", "table": "Table"}
 # Clusters in the list, besides the chosen one; the table has all.

@@ -27,19 +27,23 @@ from mauve_app.components.sweep_panel import read_numbers
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import ChartOrTable, State
-from mauve_core.analysis.attributes import category_columns
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import CONFIDENCE
-from mauve_core.analysis.purity_table import purest_clusters
+from mauve_core.analyses.attributes_over_k import (
+    ATTACHMENT,
+    AttributesTask,
+    AttributeTable,
+    Line,
+    stored_attributes,
+    usual_ks,
+)
+from mauve_core.analyses.cluster_attributes import category_columns
 from mauve_core.base.config import ALL_SIDES as ALL
 from mauve_core.base.config import ATTRIBUTE_SPLITS as SPLITS
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import as_percent, percent_with_interval
-from mauve_core.experiments.attributes_over_k.held_out import usual_ks
-from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, AttributeTable, Line, stored_attributes
 from mauve_core.figures import attributes as figures
+from mauve_core.findings.clusters import CONFIDENCE, purest_clusters
+from mauve_core.findings.why_cards import labelled
 from mauve_core.runs import ATTACHED, Run
-from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.text_files import TextFile
 

@@ -24,31 +24,32 @@ from mauve_app.selection import clicked_value
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import KeptTexts
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import plural
-from mauve_core.experiments.cluster_shares import (
-    ABOUT,
+from mauve_core.analyses.over_shards import (
+    ABOUT_CLUSTERS,
     ABOUT_PHRASES,
-    cluster_of,
-    phrase_shares,
-    sentence,
-    share_label,
-    share_table,
-)
-from mauve_core.experiments.clusters_over_shards import (
-    ATTACHMENT,
+    CLUSTERS_ATTACHMENT,
     MOST_READ,
     CandidateOverAll,
     ClusterOverAll,
     ClustersOverAll,
     SideOverAll,
+    cluster_of,
+    cluster_sentence,
+    find_work,
+    is_sample,
+    may_have_more,
+    missing_sentence,
+    phrase_shares,
+    share_label,
+    share_table,
     stored_clusters_over_all,
+    stored_over_shards,
 )
-from mauve_core.experiments.more_texts import find_work, may_have_more
-from mauve_core.experiments.over_shards import is_sample, missing_sentence, stored_over_shards
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import plural
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
+from mauve_core.findings.why_cards import labelled
 from mauve_core.runs import Run
 from mauve_core.runs.folder import ATTACHED
 from mauve_core.shards.cluster_texts import KeptText, Rows, rows_of_cluster, texts_of_rows
@@ -69,11 +70,11 @@ def show(here: Focus) -> None:
     table = share_table(found, own)
     chosen = cluster_of(own, session.current().cluster_of_all)
     with st.container(border=True, key="clusters_of_all"):
-        st.header("Clusters over all texts", anchor=False, help=ABOUT)
+        st.header("Clusters over all texts", anchor=False, help=ABOUT_CLUSTERS)
         if chosen is None:
             st.markdown("Both sides have the same share of their texts in every cluster.")
         else:
-            st.markdown(sentence(table, f"**{escaped(short_name(here.candidate))}**", escaped))
+            st.markdown(cluster_sentence(table, f"**{escaped(short_name(here.candidate))}**", escaped))
             if missing := missing_sentence(found):
                 st.warning(escaped(missing), icon=":material/visibility_off:")
             random = session.current().texts_of_all == "random"
@@ -193,7 +194,7 @@ def _choose_bar() -> None:
 
 
 def _stamp(run: Run) -> int | None:
-    path = run.path / ATTACHED / f"{ATTACHMENT}.json"
+    path = run.path / ATTACHED / f"{CLUSTERS_ATTACHMENT}.json"
     return path.stat().st_mtime_ns if path.is_file() else None
 
 

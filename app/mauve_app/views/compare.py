@@ -23,14 +23,9 @@ from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import State, changed, to_query
-from mauve_core.analysis.format_steps import steps_for
-from mauve_core.analysis.preflight import COLUMNS, Preflight, rule_sentence, short_headline, shown_rows
-from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
-from mauve_core.base.errors import MauveLensError
-from mauve_core.base.formatting import with_spreads
-from mauve_core.encoders.catalogue import with_weights
-from mauve_core.experiments.findings import Finding
-from mauve_core.experiments.over_shards import (
+from mauve_core.analyses.attached_results import Finding
+from mauve_core.analyses.comparison_task import RecompareTask, suggested_name
+from mauve_core.analyses.over_shards import (
     ABOUT,
     answers_over_all,
     is_sample,
@@ -39,8 +34,13 @@ from mauve_core.experiments.over_shards import (
     sample_sentence,
     stored_over_shards,
 )
+from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
+from mauve_core.base.errors import MauveLensError
+from mauve_core.base.formatting import with_spreads
+from mauve_core.encoders.catalogue import with_weights
 from mauve_core.figures import differences, frontier, leaderboard
 from mauve_core.figures.theme import short_name
+from mauve_core.findings.format_checks import COLUMNS, Preflight, rule_sentence, short_headline, shown_rows, steps_for
 from mauve_core.reporting.paper import latex_table, markdown_table, methods_text
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Difference, Estimate
@@ -66,7 +66,6 @@ from mauve_core.scoring.tables import (
     texts_interval,
 )
 from mauve_core.shards.plan import ShardedComparison
-from mauve_core.tasks.recompare import RecompareTask, suggested_name
 from mauve_core.texts.normalizing_steps import titles_of_steps
 
 # Widths of the curves and the scores beside them.

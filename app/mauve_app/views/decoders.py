@@ -18,19 +18,21 @@ from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import DecodersSection, State
 from mauve_app.views import decoders_measures, decoders_study
-from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.experiments.diversity.of_run import RunDiversity, never_reached, several_answers
-from mauve_core.experiments.diversity.wording import (
+from mauve_core.analyses.diversity import (
     ABOUT_AGREEMENT,
     AGREEMENT_COLUMNS,
+    RunDiversity,
     agreement_cells,
     gap_sentence,
     measured_sentence,
     missed_sentence,
+    never_reached,
     never_sentence,
     sentence,
+    several_answers,
 )
-from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.analyses.text_measures import stored_measurements
+from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.figures.diversity import diversity_figure, diversity_frame
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run

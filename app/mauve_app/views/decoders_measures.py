@@ -24,30 +24,37 @@ from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import MeasuresTab
-from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import NONE, UNKNOWN
-from mauve_core.experiments.text_measures import MEASURES, measure_title
-from mauve_core.experiments.text_measures.base import Measure, Measurements
-from mauve_core.experiments.text_measures.manifold import NEIGHBOURS
-from mauve_core.experiments.text_measures.over_lengths import ATTACHMENT as LENGTHS_ATTACHMENT
-from mauve_core.experiments.text_measures.over_lengths import (
+from mauve_core.analyses.feature_measures import NEIGHBOURS
+from mauve_core.analyses.measure_terms import CONFIDENCE, Measure, Measurements
+from mauve_core.analyses.measures_over_lengths import ATTACHMENT as LENGTHS_ATTACHMENT
+from mauve_core.analyses.measures_over_lengths import (
     OVER_LENGTH,
+    LengthsTask,
     LengthTable,
     length_measure_title,
     lengths_in,
     stored_lengths,
 )
-from mauve_core.experiments.text_measures.over_lengths import order_sentence as length_order_sentence
-from mauve_core.experiments.text_measures.over_neighbours import ATTACHMENT as NEIGHBOURS_ATTACHMENT
-from mauve_core.experiments.text_measures.over_neighbours import (
+from mauve_core.analyses.measures_over_lengths import order_sentence as length_order_sentence
+from mauve_core.analyses.measures_over_neighbours import ATTACHMENT as NEIGHBOURS_ATTACHMENT
+from mauve_core.analyses.measures_over_neighbours import (
     USUAL,
+    NeighboursTask,
     NeighbourTable,
     numbers_of_neighbours,
     stored_neighbours,
 )
-from mauve_core.experiments.text_measures.over_neighbours import order_sentence as neighbour_order_sentence
-from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_tests_sentence, ranked_tests
-from mauve_core.experiments.text_measures.spread import CONFIDENCE
+from mauve_core.analyses.measures_over_neighbours import order_sentence as neighbour_order_sentence
+from mauve_core.analyses.text_measures import (
+    MEASURES,
+    MeasureTask,
+    closest_sentence,
+    measure_tests_sentence,
+    measure_title,
+    ranked_tests,
+)
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import NONE, UNKNOWN
 from mauve_core.figures import differences
 from mauve_core.figures import measures as figures
 from mauve_core.figures import measures as length_figures
@@ -55,9 +62,6 @@ from mauve_core.figures import measures as neighbour_figures
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import ATTACHED, Run
 from mauve_core.scoring.tables import mean_and_spread, rank_label, standings
-from mauve_core.tasks.lengths import LengthsTask
-from mauve_core.tasks.measure import MeasureTask
-from mauve_core.tasks.neighbours import NeighboursTask
 
 TABS: dict[MeasuresTab, str] = {
     "closeness": "Closeness",

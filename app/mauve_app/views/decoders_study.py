@@ -18,6 +18,7 @@ from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.components.page_chrome import said
+from mauve_core.analyses.study import ADVERSARIAL, StudyTask
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, names_server
 from mauve_core.base.errors import InputError
 from mauve_core.decoding import DECODERS, GenerationSettings, parse_decoder
@@ -25,7 +26,6 @@ from mauve_core.decoding.decoders import DecoderKind, Parameter
 from mauve_core.decoding.files import MAX_REPEATS, written_once
 from mauve_core.runs import Run
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 from mauve_core.texts.text_files import TextFile
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"

@@ -15,15 +15,14 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import State, changed, to_query
 from mauve_app.views import findings_two_files
 from mauve_app.views.findings_two_files import finding_in_markdown
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.findings.finding import Finding, contrasted, masks
-from mauve_core.analysis.findings.rows import findings_frame
-from mauve_core.analysis.text_search import Shown, TextSearch
+from mauve_core.analyses.selection import Shown, TextSearch
 from mauve_core.base.config import FDR, HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.figures.findings import findings_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour, short_name
+from mauve_core.findings.finding import Finding, contrasted, findings_frame, masks
+from mauve_core.findings.why_cards import labelled
 from mauve_core.runs import Run
 
 # Findings in the chart; the CSV has all.

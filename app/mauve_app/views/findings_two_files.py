@@ -14,12 +14,11 @@ from mauve_app.selection import rows_of_event
 from mauve_app.server import access
 from mauve_app.uploaded_files import ReadFile
 from mauve_app.url.bound import selection_of
-from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.findings.of_run import findings_between
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.theme import short_name
+from mauve_core.findings.finding import Finding, findings_between
 from mauve_core.texts import Corpus
 from mauve_core.texts.text_files import TextFile
 

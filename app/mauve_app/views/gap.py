@@ -28,15 +28,13 @@ from mauve_app.selection import clicked_value
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import FACTORS, MAX_CHOSEN, Action, GapTab, GreedyAction, Selection, Side, State
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, MISSES, has_costs, has_found, with_found
-from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels
-from mauve_core.analysis.selection import inside_polygon
-from mauve_core.analysis.what_if import WhatIf
-from mauve_core.analysis.what_if_weights import (
+from mauve_core.analyses.comparison_task import ExcludeTextsTask
+from mauve_core.analyses.gap import DIRECTIONS, TOGETHER, WhatIf, ledger_rows, row_labels
+from mauve_core.analyses.selection import (
     OF_THE_MODEL,
     Groups,
     groups_of_clusters,
+    inside_polygon,
     one_group,
     slice_mask,
     slice_values,
@@ -57,12 +55,13 @@ from mauve_core.base.formatting import (
 from mauve_core.figures.gap import common_reach, ledger_figure, steps_figure, what_if_figure
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
+from mauve_core.findings.clusters import ADDS, CONFIDENCE, MISSES, has_costs, has_found, with_found
+from mauve_core.findings.why_cards import labelled
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import TITLES, texts_interval
 from mauve_core.stats.divergences import ADDED_COUNT
 from mauve_core.stats.stability import LABELS
-from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
 TABS: dict[GapTab, str] = {
     "texts": "Texts of a cluster",

@@ -25,10 +25,8 @@ from mauve_app.url import session
 from mauve_app.url.parameters import MAX_RATER
 from mauve_core.base.config import QUESTIONS
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.judgments.plan import Pair, PairPlan, pair_plan
-from mauve_core.judgments.ratings import OPTIONS, text_digest
-from mauve_core.judgments.storage import Counts, RatingStore
 from mauve_core.runs import Run
+from mauve_core.runs.ratings import OPTIONS, Counts, Pair, PairPlan, RatingStore, pair_plan, text_digest
 
 # Pairs per two sources that fill the progress bar: enough for wide intervals. JMLR 2023 took 90.
 PER_TWO_SOURCES = 10

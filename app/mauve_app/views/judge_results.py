@@ -20,17 +20,13 @@ from mauve_app.components.messages import change, or_error
 from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import MAX_SECONDS, State
+from mauve_core.analyses.human_ranking import Ranking, correlations, rank, run_indicators, score_sds_over_texts
 from mauve_core.base.config import QUESTIONS, SCORES, TieRule
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.experiments.indicators import run_indicators
-from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.figures import judgments as figures
-from mauve_core.judgments.correlating import correlations
-from mauve_core.judgments.ranking import Ranking, rank
-from mauve_core.judgments.ratings import Rating, held, with_digests
-from mauve_core.judgments.storage import Counts, RatingStore
-from mauve_core.judgments.tables import ratings_from_csv, ratings_to_csv
 from mauve_core.runs import Run
+from mauve_core.runs.rating_tables import ratings_from_csv, ratings_to_csv
+from mauve_core.runs.ratings import Counts, Rating, RatingStore, held, with_digests
 from mauve_core.stats.bradley_terry import win_probability
 
 # JMLR 2023 leaves out ratings faster than this.

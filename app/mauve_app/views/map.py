@@ -22,8 +22,9 @@ from mauve_app.selection import polygon_of_event
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import Point, State
 from mauve_app.views import map_selection
-from mauve_core.analysis.cluster_table import has_costs
-from mauve_core.analysis.selection import Stack, inside_polygon
+from mauve_core.analyses.comparison_task import MapTask
+from mauve_core.analyses.selection import Stack, inside_polygon
+from mauve_core.analyses.task_registry import MAKING_RUNS
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent
 from mauve_core.base.words import Words
@@ -40,10 +41,9 @@ from mauve_core.figures.text_map import (
     signed_costs,
     stratified_sample,
 )
+from mauve_core.findings.clusters import has_costs
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison
-from mauve_core.tasks.draw_map import MapTask
-from mauve_core.tasks.registry import MAKING_RUNS
 
 _CHART = "map_chart"
 _COST: Colouring = "cost"

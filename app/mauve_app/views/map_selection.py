@@ -19,11 +19,11 @@ from mauve_app.server import origins
 from mauve_app.server.run_files import folder_url
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import AreaTab
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import wilson_interval
-from mauve_core.analysis.selection import Stack
+from mauve_core.analyses.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
+from mauve_core.findings.clusters import wilson_interval
+from mauve_core.findings.why_cards import labelled
 from mauve_core.reporting.spreadsheets import csv_bytes
 from mauve_core.runs import Run
 from mauve_core.texts.media import SIDES

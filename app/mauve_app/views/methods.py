@@ -20,8 +20,8 @@ from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import MethodsSection
 from mauve_app.views import methods_encoders, methods_estimators
-from mauve_core.experiments.encoders.table import stored_encoders
-from mauve_core.experiments.methods.table import stored_methods
+from mauve_core.analyses.encoders import stored_encoders
+from mauve_core.analyses.method_scores import stored_methods
 from mauve_core.figures import sampling as figures
 from mauve_core.figures.theme import Style, candidate_styles, short_name
 from mauve_core.runs import Run

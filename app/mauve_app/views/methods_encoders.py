@@ -18,19 +18,24 @@ from mauve_app.components.messages import or_error
 from mauve_app.components.page_chrome import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import State
+from mauve_core.analyses.encoders import (
+    CompareEncodersTask,
+    EncoderTable,
+    offered_encoders,
+    parse_encoder,
+    references,
+    usual_encoders,
+    written,
+)
+from mauve_core.analyses.positions import stored_positions
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation
-from mauve_core.experiments.encoders.positions import stored_positions
-from mauve_core.experiments.encoders.references import references
-from mauve_core.experiments.encoders.request import offered_encoders, parse_encoder, usual_encoders, written
-from mauve_core.experiments.encoders.table import EncoderTable
 from mauve_core.figures import agreement as figures
 from mauve_core.figures import agreement as position_figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, texts_interval
-from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.texts.kinds import kind_of
 
 _TABLE: dict[str, Any] = {"border": "horizontal", "hide_index": True}

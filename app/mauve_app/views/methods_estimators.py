@@ -16,13 +16,18 @@ from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.components.page_chrome import said
+from mauve_core.analyses.method_scores import (
+    CompareMethodsTask,
+    Disagreement,
+    MethodTable,
+    about_ranks,
+    disagreements,
+    method_standings,
+)
+from mauve_core.analyses.methods import CORRECTIONS, ESTIMATORS, EXPECTATIONS, PRESETS, SUMMARIES, Method, parse_method
 from mauve_core.base.config import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS, METHOD_SEEDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import written
-from mauve_core.experiments.methods.kinds import CORRECTIONS, ESTIMATORS, EXPECTATIONS, SUMMARIES
-from mauve_core.experiments.methods.method import PRESETS, Method, parse_method
-from mauve_core.experiments.methods.ranks import about_ranks, disagreements, method_standings
-from mauve_core.experiments.methods.table import Disagreement, MethodTable
 from mauve_core.figures import agreement, methods
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
@@ -31,7 +36,6 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, human_vs_human_sentence
 from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.stats.f_divergences import GENERATORS
-from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 # Maximum number of distinguished pairs listed per method; the rest is counted, and in the CSV.
 SHOWN = 12

@@ -17,19 +17,21 @@ from mauve_app.components import comparison_settings
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.uploaded_files import ReadFile
-from mauve_core.analysis.format_kinds import KINDS
-from mauve_core.analysis.format_steps import common_words, drawn_texts, steps_for
-from mauve_core.analysis.preflight import (
+from mauve_core.base.config import HUMAN
+from mauve_core.figures.theme import short_name
+from mauve_core.findings.format_checks import (
     COLUMNS,
+    KINDS,
     Preflight,
+    common_words,
+    drawn_texts,
     flagged_lines,
     headline,
     preflight,
     rule_sentence,
     shown_rows,
+    steps_for,
 )
-from mauve_core.base.config import HUMAN
-from mauve_core.figures.theme import short_name
 from mauve_core.texts import Corpus
 from mauve_core.texts.normalizing import normalize
 from mauve_core.texts.normalizing_steps import EMPTIED, Change, title_of_step, titles_of_steps
@@ -122,7 +124,7 @@ class FormatCheck:
     of : int
         Number of texts of the largest side.
     words : int
-        As ``mauve_core.analysis.format_steps.common_words``, after the steps.
+        As ``mauve_core.findings.format_checks.common_words``, after the steps.
     """
 
     found: Preflight

@@ -24,17 +24,26 @@ from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import Baseline, FlowTab, ProbesSection, State, to_query
 from mauve_app.views import probes_form, probes_items
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
+from mauve_core.analyses.positions import positions_sentence
+from mauve_core.analyses.probe_results import (
+    PROBE_SCORES,
+    Detection,
+    Flow,
+    ProbeLine,
+    ProbeTable,
+    about_test,
+    detections,
+    stored_probes,
+    summary,
+)
 from mauve_core.base.formatting import NONE, as_percent, percent_with_interval, significant, with_spreads
 from mauve_core.base.words import Words
-from mauve_core.experiments.robustness.detection import Detection, about_test, detections, summary
-from mauve_core.experiments.robustness.positions import positions_sentence
-from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeLine, ProbeTable, stored_probes
 from mauve_core.figures import probes as figures
 from mauve_core.figures import probes as flow_figures
 from mauve_core.figures.probes import ABOUT_LEADERBOARD, perturbed_colour
 from mauve_core.figures.theme import short_name
+from mauve_core.findings.clusters import CONFIDENCE, wilson_interval
+from mauve_core.findings.why_cards import labelled
 from mauve_core.runs import Run
 from mauve_core.texts.kinds import kind_of
 

@@ -13,18 +13,18 @@ from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.components.page_chrome import said
 from mauve_app.url.parameters import State
-from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
+from mauve_core.analyses.probe_results import ProbeTable
+from mauve_core.analyses.probes import ProbeTask
+from mauve_core.analyses.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
+from mauve_core.analyses.tasks import Amount
 from mauve_core.base.config import HUMAN
 from mauve_core.base.config import PROBE_SPLITS as SPLITS
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import format_seconds
-from mauve_core.experiments.robustness.table import ProbeTable
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
 from mauve_core.runs.features import without_features
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.tasks.amounts import Amount
-from mauve_core.tasks.probe import ProbeTask
 from mauve_core.texts.kinds import Kind, kind_of, parse_perturbation
 from mauve_core.texts.perturbations import parse
 

@@ -2,7 +2,7 @@
 
 Texts stand side by side with the differences marked; pictures are made from the originals as they are shown. The URL
 holds the page. Corpus text reaches the page escaped, letter by letter: through ``st.text`` or
-``mauve_core.analysis.text_diff``.
+``mauve_core.findings.marked_texts``.
 
 The tried text shows its cluster, its nearest texts on both sides, and where perturbations move it. The URL holds it and
 its perturbations; edits in the box stay in the box.
@@ -30,13 +30,13 @@ from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import MAX_TRIED, State, to_query
 from mauve_app.views.probes_form import obstacle, title_of
-from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.text_diff import MOST_WORDS, marked
+from mauve_core.analyses.frozen_clusters import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
-from mauve_core.experiments.robustness.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.figures.theme import short_name
+from mauve_core.findings.marked_texts import MOST_WORDS, marked
+from mauve_core.findings.why_cards import labelled
 from mauve_core.runs import Run
 from mauve_core.scoring.tables import length_in_words
 from mauve_core.texts import Corpus

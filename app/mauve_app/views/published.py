@@ -15,17 +15,22 @@ from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import PlotAxes
-from mauve_core.base.formatting import written
-from mauve_core.experiments.published.agreement import OUTCOMES, Agreement, agreements, answer, column_agreements, notes
-from mauve_core.experiments.published.tables import (
+from mauve_core.analyses.published import (
     DOMAINS,
+    OUTCOMES,
     PAPERS,
     PUBLISHED_COLUMNS,
     REFERENCES,
     TABLES,
+    Agreement,
+    agreements,
+    answer,
+    column_agreements,
+    notes,
     settings,
     table,
 )
+from mauve_core.base.formatting import written
 from mauve_core.figures import published
 from mauve_core.figures import published as figures
 

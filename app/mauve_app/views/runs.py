@@ -20,7 +20,7 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import MAX_QUERY, RunsSection, State
 from mauve_app.views import runs_cards
 from mauve_app.views.runs_cards import DELETED, facts
-from mauve_core.analysis.comparability import Difference, differences, one_leaderboard
+from mauve_core.analyses.comparability import Difference, differences, one_leaderboard
 from mauve_core.base.formatting import UNBROKEN, file_size
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.figures import leaderboard

@@ -26,14 +26,14 @@ from mauve_app.components.page_chrome import said
 from mauve_app.server import access, origins
 from mauve_app.server.run_files import export_url
 from mauve_app.url import session
+from mauve_core.analyses.attached_results import check_documents
+from mauve_core.analyses.comparison_task import RecompareTask, changed, suggested_name
+from mauve_core.analyses.task_registry import PrecomputeTask
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import file_size
-from mauve_core.experiments.documents import check_documents
 from mauve_core.jobs import queue
 from mauve_core.runs import About, ChangedMeanwhileError, Run, RunStore, RunSummary
-from mauve_core.tasks.precompute import PrecomputeTask
-from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 from mauve_core.texts.kinds import Kind, kind_of
 
 COMPARE_PAGE = "views/compare.py"

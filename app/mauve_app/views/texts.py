@@ -18,7 +18,7 @@ from mauve_app.components.text_search import Found, share_in_words
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import changed, to_query
-from mauve_core.analysis.text_search import SourceShare, TextSearch, shares_found
+from mauve_core.analyses.selection import SourceShare, TextSearch, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.findings import shares_figure

@@ -8,12 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.amounts import amounts_of, syllables, valences
-from mauve_core.analysis.findings.finding import Finding, find
-from mauve_core.analysis.findings.marks import MARKS, sentences
-from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.errors import InputError
+from mauve_core.findings import finding
+from mauve_core.findings.finding import Finding, find
+from mauve_core.findings.statements import MARKS, Sides, amounts_of, sentences, syllables, valences
 
 pytestmark = pytest.mark.integration
 

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from mauve_core.analysis.findings.finding import find
-from mauve_core.analysis.findings.gibberish import ROW, garbled, new_orders, new_spellings, rarest_rows
-from mauve_core.analysis.findings.sides import Sides
+from mauve_core.findings.finding import find
+from mauve_core.findings.statements import ROW, Sides, garbled, new_orders, new_spellings, rarest_rows
 from tests.analysis.findings.test_finding import between, every, texts_of
 
 pytestmark = pytest.mark.integration

@@ -7,7 +7,7 @@ import pytest
 from numpy.random import SeedSequence
 
 from benchmarks.calibration_shares import SETTINGS, sample, truth_of
-from mauve_core.analysis.findings.held_equal import GROUPS, held_equal
+from mauve_core.findings.finding import GROUPS, held_equal
 from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.result import Partition
 from mauve_core.stats.divergences import frontier_integral

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.analysis.findings import of_run
-from mauve_core.analysis.findings.finding import masks
-from mauve_core.analysis.findings.held_equal import HeldEqual, held_equal
-from mauve_core.analysis.findings.of_run import findings_between, run_findings, sides_of
-from mauve_core.analysis.gap_test import GapTest, gap_test
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.findings import finding
+from mauve_core.findings.clusters import GapTest, gap_test
+from mauve_core.findings.finding import HeldEqual, findings_between, held_equal, masks, run_findings, sides_of
 from mauve_core.runs import Run
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import frontier_integral
@@ -86,9 +84,9 @@ def test_findings_are_held_equal_in_the_partitions_of_the_run(run: Run) -> None:
 @pytest.mark.parametrize("lacks", ["a gap", "a share above 0"])
 def test_no_share_is_said(run: Run, monkeypatch: pytest.MonkeyPatch, lacks: str) -> None:
     if lacks == "a gap":
-        monkeypatch.setattr(of_run, "run_gap_test", lambda *_: GapTest(0.1, 20, 499))
+        monkeypatch.setattr(finding, "run_gap_test", lambda *_: GapTest(0.1, 20, 499))
     else:
-        monkeypatch.setattr(of_run, "held_equal", lambda *_: HeldEqual(0.5, -0.01, 1.0, ()))
+        monkeypatch.setattr(finding, "held_equal", lambda *_: HeldEqual(0.5, -0.01, 1.0, ()))
     found = run_findings(run, "shifted", 0.049)  # what is found at the usual rate is kept
     assert "uses shorter words" in [each.does for each in found]
     assert not any(each.held_equal for each in found)

@@ -9,10 +9,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, fisher_exact
 
-from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.finding import Finding, find
-from mauve_core.analysis.findings.sides import Sides
-from mauve_core.analysis.findings.suggesting import suggested
+from mauve_core.findings import finding
+from mauve_core.findings.finding import Finding, find
+from mauve_core.findings.statements import Sides, suggested
 from mauve_core.texts.kinds import kind_of
 
 N = 120

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.analysis.findings.templates import LEAST_TEXTS, TEMPLATES, sentence_starts, templated
+from mauve_core.findings.statements import LEAST_TEXTS, TEMPLATES, sentence_starts, templated
 from tests.analysis.findings.test_finding import between, every, texts_of
 
 

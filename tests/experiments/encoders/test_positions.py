@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mauve_core.analyses import positions
+from mauve_core.analyses.positions import PositionTable, positions_run
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.experiments.encoders import positions
-from mauve_core.experiments.encoders.positions import PositionTable, positions_run
 from mauve_core.figures.agreement import position_rows, positions_in_words
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare

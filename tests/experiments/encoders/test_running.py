@@ -9,24 +9,27 @@ import pytest
 from scipy.stats import spearmanr
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.encoders import (
+    CompareEncodersTask,
+    encoder_titles,
+    encoders_run,
+    parse_encoder,
+    references,
+    stored_encoders,
+    with_absolute_path,
+    written,
+)
+from mauve_core.analyses.human_ranking import rank
+from mauve_core.analyses.measure_terms import Measurements, Row, Value
 from mauve_core.base.config import HUMAN, QUESTIONS, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.encoders import word_vectors
-from mauve_core.experiments.encoders.evaluation import encoders_run
-from mauve_core.experiments.encoders.references import references
-from mauve_core.experiments.encoders.request import encoder_titles, parse_encoder, with_absolute_path, written
-from mauve_core.experiments.encoders.table import stored_encoders
-from mauve_core.experiments.text_measures.base import Measurements, Row, Value
-from mauve_core.judgments.plan import pair_plan
-from mauve_core.judgments.ranking import rank
-from mauve_core.judgments.ratings import OPTIONS
-from mauve_core.judgments.storage import RatingStore
 from mauve_core.runs import RunStore
+from mauve_core.runs.ratings import OPTIONS, RatingStore, pair_plan
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.tables import mean_and_spread, standings
-from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.word_files import by_chance, by_topic
 

@@ -22,16 +22,13 @@ from pathlib import Path
 import numpy as np
 from numpy.random import SeedSequence
 
+from mauve_core.analyses.measure_inputs import Collection
+from mauve_core.analyses.method_fits import Likelihoods, Models, Sides, fit
+from mauve_core.analyses.methods import ESTIMATORS, Method
+from mauve_core.analyses.text_measures import collection_of
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.estimators.ratios import LogRatios, principal_coordinates
-from mauve_core.experiments.methods.direct import Likelihoods, Models
-from mauve_core.experiments.methods.fitting import fit
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.sides import Sides
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.runs import Run, RunStore
 from mauve_core.runs.features import stored_features
 from tests.experiments.methods import plain_estimators as plain

@@ -8,19 +8,19 @@ from itertools import product
 import numpy as np
 import pytest
 
+from mauve_core.analyses import method_fits
+from mauve_core.analyses.measure_inputs import MeasureContext
+from mauve_core.analyses.measure_terms import GROUPS, group_of
+from mauve_core.analyses.method_fits import Likelihoods, Models, log_likelihoods
+from mauve_core.analyses.method_scores import methods_run
+from mauve_core.analyses.methods import Method
+from mauve_core.analyses.text_measures import collection_of
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model
 from mauve_core.estimators.ratios import LogRatios, direct_ratios, ratio_atoms
-from mauve_core.experiments.methods import direct
-from mauve_core.experiments.methods.direct import Likelihoods, Models, log_likelihoods
-from mauve_core.experiments.methods.evaluation import methods_run
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.experiments.text_measures.spread import GROUPS, group_of
-from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.stats.resampling import jackknife_sd
@@ -134,7 +134,7 @@ def test_a_first_token_that_no_model_scores_is_refused(folders, monkeypatch):
     class Nothing:
         bos_token_id = eos_token_id = None
 
-    monkeypatch.setattr(direct, "load_tokenizer", lambda _: Nothing)
+    monkeypatch.setattr(method_fits, "load_tokenizer", lambda _: Nothing)
     bare = collection_of(corpus_from_texts(["rain"], name="bare"), "bare")
     with pytest.raises(InputError, match="no token to put before a text"):
         log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], bare)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
+from mauve_core.analyses import method_fits
+from mauve_core.analyses.method_fits import Sides, fit
+from mauve_core.analyses.methods import Method
 from mauve_core.base.config import ScoreConfig
 from mauve_core.clusters.k_means import kmeans
 from mauve_core.clusters.reduction import reduce_features
 from mauve_core.estimators.transport import frechet_cost, quantised_cost
-from mauve_core.experiments.methods import distances
-from mauve_core.experiments.methods.fitting import fit
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.sides import Sides
 from mauve_core.stats.divergences import REFERENCE_WEIGHTS, probabilities, trapezoid_area
 
 FRONTIERS = ("transport-linear", "transport-barycentric")
@@ -79,7 +78,7 @@ def test_areas_are_those_of_a_plain_twin_also_without_a_group(name, scale):
 
 
 def test_the_linear_frontier_has_no_spread_over_texts_between_many_clusters(monkeypatch):
-    monkeypatch.setattr(distances, "SPREAD_LIMIT", 9)
+    monkeypatch.setattr(method_fits, "SPREAD_LIMIT", 9)
     given = sides(0.4, groups=GROUPS)
     linear, barycentric = (fit(name, given, SeedSequence(1)) for name in FRONTIERS)
     assert linear.left_out(Method("transport-linear")) is None
@@ -134,7 +133,7 @@ def test_both_frechet_estimators_share_their_distances(monkeypatch):
         computed.append(len(samples[0]))
         return frechet_cost(*samples)
 
-    for module in ("mauve_core.experiments.methods.sides", "mauve_core.estimators.transport"):
+    for module in ("mauve_core.analyses.method_fits", "mauve_core.estimators.transport"):
         monkeypatch.setattr(f"{module}.frechet_cost", counting)
     given = sides(0.4, 90, 70, groups=GROUPS)
     apart = fit("frechet", sides(0.4, 90, 70, groups=GROUPS), SeedSequence(2))

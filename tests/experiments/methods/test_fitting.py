@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
+from mauve_core.analyses.method_fits import Sides, fit
+from mauve_core.analyses.methods import Method
 from mauve_core.base.config import ScoreConfig
 from mauve_core.estimators import ratios as module
-from mauve_core.experiments.methods.fitting import fit
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.sides import Sides
 
 pytestmark = pytest.mark.integration
 

@@ -8,12 +8,11 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
+from mauve_core.analyses.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, parse_method
 from mauve_core.base.config import ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.estimators.ratios import LogRatios
 from mauve_core.estimators.transport import displacement_frontier
-from mauve_core.experiments.methods.kinds import ESTIMATORS, SUMMARIES
-from mauve_core.experiments.methods.method import PRESETS, Method, parse_method
 from mauve_core.stats.divergences import REFERENCE_WEIGHTS, Frontier, frontier_integral, kl_divergence, mauve, mid_point
 from mauve_core.stats.resampling import Corrected
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
+from mauve_core.analyses.method_fits import Sides, fit
+from mauve_core.analyses.methods import ESTIMATORS, Method
 from mauve_core.base.config import ScoreConfig
 from mauve_core.estimators.ratios import direct_ratios, principal_coordinates
-from mauve_core.experiments.methods.fitting import fit
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.methods.sides import Sides
 from tests.experiments.methods import plain_estimators as plain
 
 pytestmark = pytest.mark.integration

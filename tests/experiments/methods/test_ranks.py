@@ -9,13 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mauve_core.analyses.method_scores import (
+    MethodResult,
+    MethodScore,
+    MethodTable,
+    disagreements,
+    method_standings,
+    methods_run,
+    score_of,
+)
+from mauve_core.analyses.methods import SUMMARIES, Method, parse_method
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.methods.evaluation import methods_run
-from mauve_core.experiments.methods.kinds import SUMMARIES
-from mauve_core.experiments.methods.method import Method, parse_method
-from mauve_core.experiments.methods.ranks import disagreements, method_standings, score_of
-from mauve_core.experiments.methods.table import MethodResult, MethodScore, MethodTable
 from mauve_core.figures.agreement import answer
 from mauve_core.runs import Run
 from mauve_core.scoring.tables import rank_label, standings

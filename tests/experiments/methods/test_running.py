@@ -10,6 +10,20 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.method_fits import MMD_SPLITS, WITHOUT_HALVES, Binned, fit
+from mauve_core.analyses.method_scores import (
+    TEST_STAGE,
+    Disagreement,
+    MethodResult,
+    MethodScore,
+    MethodTable,
+    disagreements,
+    methods_run,
+    score_of,
+    sides_of,
+    stored_methods,
+)
+from mauve_core.analyses.methods import ESTIMATORS, Method, parse_method
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
@@ -19,14 +33,6 @@ from mauve_core.clusters.quantisers import QUANTISERS
 from mauve_core.clusters.residual_mixture import ResidualMixtureQuantiser
 from mauve_core.estimators.kernel_discrepancy import mmd
 from mauve_core.estimators.transport import FrechetLimit
-from mauve_core.experiments.methods.distances import MMD_SPLITS
-from mauve_core.experiments.methods.evaluation import TEST_STAGE, methods_run, sides_of
-from mauve_core.experiments.methods.fitting import WITHOUT_HALVES, fit
-from mauve_core.experiments.methods.kinds import ESTIMATORS
-from mauve_core.experiments.methods.method import Method, parse_method
-from mauve_core.experiments.methods.ranks import disagreements, score_of
-from mauve_core.experiments.methods.sides import Binned
-from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable, stored_methods
 from mauve_core.runs import RunStore
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import probabilities
@@ -90,7 +96,7 @@ def test_every_estimator_finds_the_order_that_is_true(run, estimator, monkeypatc
 
 
 def test_the_spread_over_texts_is_a_jackknife_on_fixed_clusters(run):
-    from mauve_core.experiments.text_measures.spread import GROUPS, group_of
+    from mauve_core.analyses.measure_terms import GROUPS, group_of
     from mauve_core.stats.resampling import jackknife_sd
 
     method = Method(summary="mid", smoothing="laplace")
@@ -113,7 +119,6 @@ def test_the_spread_over_texts_is_a_jackknife_on_fixed_clusters(run):
 
 
 def test_an_estimator_that_cannot_take_the_texts_is_left_out_and_named(run, monkeypatch):
-    from mauve_core.experiments.methods import fitting
 
     def refuse(sides, seed):
         raise InputError("The texts are too short")

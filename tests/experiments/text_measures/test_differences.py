@@ -10,18 +10,19 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from mauve_core.experiments.text_measures import MEASURES, measure
-from mauve_core.experiments.text_measures.base import Measurements
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.experiments.text_measures.differences import Measured, difference_json, measure_differences
-from mauve_core.experiments.text_measures.ranking import (
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext
+from mauve_core.analyses.measure_terms import GROUPS, Groups, Measurements, Replicates, group_of
+from mauve_core.analyses.text_measures import (
+    MEASURES,
+    Measured,
     closest_sentence,
+    difference_json,
+    measure,
+    measure_differences,
     measure_standings,
     measure_tests_sentence,
     ranked_tests,
 )
-from mauve_core.experiments.text_measures.spread import GROUPS, Groups, Replicates, group_of
 
 SHIFTS = {"near": 0.5, "under": -0.7, "far": 4.0, "same": 0.0}
 

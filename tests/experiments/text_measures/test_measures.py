@@ -9,17 +9,14 @@ import math
 import numpy as np
 import pytest
 
+from mauve_core.analyses.lexical_measures import SMOOTHING, sentence_scores, word_ids
+from mauve_core.analyses.likelihood_measures import EpsilonPerplexity, Sparsemax, TokenJS
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens
+from mauve_core.analyses.measure_terms import Measurements, NotDefinedError
+from mauve_core.analyses.text_measures import MEASURES, measure
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.estimators.token_sequences import Overlap
-from mauve_core.experiments.text_measures import MEASURES, measure
-from mauve_core.experiments.text_measures.base import Measurements, NotDefinedError
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
-from mauve_core.experiments.text_measures.epsilon_perplexity import EpsilonPerplexity
-from mauve_core.experiments.text_measures.self_bleu import SMOOTHING, sentence_scores, word_ids
-from mauve_core.experiments.text_measures.sparsemax import Sparsemax
-from mauve_core.experiments.text_measures.token_js import TokenJS
 from mauve_core.stats.diversity import vendi_score
 from tests.tiny_models import SENTENCES, make_gpt2
 

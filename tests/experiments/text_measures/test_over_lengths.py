@@ -8,17 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import InputError
-from mauve_core.decoding.decoders import parse_decoder
-from mauve_core.encoders import Encoder
-from mauve_core.encoders.models import load_model
-from mauve_core.experiments.methods.evaluation import methods_run
-from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.text_measures import MEASURES, measure
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.experiments.text_measures.over_lengths import (
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext
+from mauve_core.analyses.measures_over_lengths import (
     LONGEST,
     MOST_LENGTHS,
     OVER_LENGTH,
@@ -26,7 +17,14 @@ from mauve_core.experiments.text_measures.over_lengths import (
     lengths_run,
     over_lengths,
 )
-from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.analyses.method_scores import methods_run
+from mauve_core.analyses.methods import Method
+from mauve_core.analyses.text_measures import MEASURES, measure, measure_run
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.decoding.decoders import parse_decoder
+from mauve_core.encoders import Encoder
+from mauve_core.encoders.models import load_model
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.texts import corpus_from_texts
@@ -178,7 +176,7 @@ def test_words_and_tokens_end_with_the_last_token(run):
 
 
 def test_a_run_without_an_encoder_has_what_needs_no_features(own_home, gpt2, monkeypatch):
-    monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", gpt2)
+    monkeypatch.setattr("mauve_core.analyses.text_measures.DEFAULT_MODEL", gpt2)
     run = make_run(own_home, n=40, seeds=1, projection=False, names=("close",))
     table = lengths_run(run, [4])
     assert "length" in table.measures

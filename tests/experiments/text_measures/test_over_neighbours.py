@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.experiments.text_measures.over_axis import OrderOver, in_words
-from mauve_core.experiments.text_measures.over_neighbours import (
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext
+from mauve_core.analyses.measure_terms import OrderOver, in_words
+from mauve_core.analyses.measures_over_neighbours import (
     MOST_KS,
     OVER_K,
     USUAL,
@@ -20,7 +17,9 @@ from mauve_core.experiments.text_measures.over_neighbours import (
     numbers_of_neighbours,
     order_sentence,
 )
-from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.analyses.text_measures import measure_run
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration

@@ -8,14 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens
+from mauve_core.analyses.measure_terms import GROUPS, Measurements, group_of
+from mauve_core.analyses.measures_over_lengths import over_lengths
+from mauve_core.analyses.measures_over_neighbours import neighbours
+from mauve_core.analyses.text_measures import measure
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures import measure
-from mauve_core.experiments.text_measures.base import Measurements
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
-from mauve_core.experiments.text_measures.over_lengths import over_lengths
-from mauve_core.experiments.text_measures.over_neighbours import neighbours
-from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.stats.resampling import jackknife_sd
 
 pytestmark = pytest.mark.integration

@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, entry_path, stored_or
 from mauve_core.encoders.features import DamagedEntryWarning
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MeasureContext
-from mauve_core.experiments.text_measures.positions import entry_path, stored_or
 from tests.tiny_models import POSITIONS, make_gpt2
 
 CUT = np.array([False, True])

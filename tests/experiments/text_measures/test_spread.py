@@ -7,12 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from mauve_core.experiments.text_measures import MEASURES, measure
-from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MeasureContext, Tokens
-from mauve_core.experiments.text_measures.discriminator import exchange_p_value, split_by_id
-from mauve_core.experiments.text_measures.over_lengths import OVER_LENGTH
-from mauve_core.experiments.text_measures.spread import GROUPS, group_of, groups_of, replicate, value_of
+from mauve_core.analyses.feature_measures import exchange_p_value, split_by_id
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens
+from mauve_core.analyses.measure_terms import GROUPS, group_of, groups_of, replicate, value_of
+from mauve_core.analyses.measures_over_lengths import OVER_LENGTH
+from mauve_core.analyses.text_measures import MEASURES, measure
 
 TEXTS = 200
 

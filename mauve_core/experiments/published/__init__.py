@@ -1,1 +1,0 @@
-"""The papers' printed figures, and their correlation tables recomputed from them."""
