@@ -30,13 +30,10 @@ os.environ.setdefault("MAUVE_LENS_HOME", HOME.name)
 
 from mauve_core import compare  # noqa: E402 (the home folder comes first)
 from mauve_core.analyses.feature_measures import Discriminator  # noqa: E402
-from mauve_core.analyses.lexical_measures import (
-    Distinct,  # noqa: E402
-    Zipf,  # noqa: E402
-)
-from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens, by_unit  # noqa: E402  # noqa: E402
+from mauve_core.analyses.lexical_measures import Distinct, Zipf  # noqa: E402
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens, by_unit  # noqa: E402
 from mauve_core.analyses.text_measures import (  # noqa: E402
-    collection_of,  # noqa: E402
+    collection_of,
     measured,
     with_groups,
 )

@@ -31,7 +31,7 @@ _HOMES = {
     "base.errors": ("InputError", "MauveLensError", "StorageError"),
     "encoders": ("encode",),
     "encoders.features": ("FeatureStore",),
-    "experiments.saved_runs": ("load_run",),
+    "analyses.attached_results": ("load_run",),
     "figures.by_name": ("figure",),
     "scoring.compare": ("compare",),
     "scoring.compute_mauve": ("compute_mauve",),

@@ -17,6 +17,17 @@ FAST = "not slow and not browser and not trial"
 # What a branch is compared with: the first of these that there is, or else the last commit.
 MAIN = ("origin/main", "main")
 
+# Where the tests of a package lie that has another name than their folders.
+FOLDERS = {
+    "stats": ("numerics",),
+    "clusters": ("numerics",),
+    "estimators": ("numerics",),
+    "texts": ("corpus",),
+    "runs": ("store", "judgments"),
+    "findings": ("analysis",),
+    "analyses": ("experiments", "analysis", "tasks"),
+}
+
 CORE = (
     "tests/test_imports.py",
     "tests/scoring/test_compare.py",
@@ -31,10 +42,6 @@ CORE = (
     "tests/figures/test_figures_by_name.py",
     "tests/app/test_compare_view.py",
 )
-
-
-# Packages whose tests are in a folder of another name.
-TESTS_OF = {"stats": "numerics", "clusters": "numerics", "estimators": "numerics"}
 
 
 def changed_files() -> list[str]:
@@ -102,9 +109,7 @@ def _folders(path: PurePosixPath) -> list[PurePosixPath]:
     if first == "app":
         return [PurePosixPath("tests/app")]
     if first == "mauve_core" and len(rest) > 1:
-        # The tests of an experiment have a folder of their own only where they are many.
-        inside = (TESTS_OF.get(rest[0], rest[0]), *rest[1:-1])
-        return [PurePosixPath("tests", *inside[:depth]) for depth in (2, 1) if depth < len(rest)]
+        return [PurePosixPath("tests", folder) for folder in FOLDERS.get(rest[0], (rest[0],))]
     return [path.parent] if first == "tests" and len(rest) > 1 else []
 
 

@@ -44,7 +44,7 @@ def test_without_a_change_the_core_runs(core: list[str]) -> None:
             ["tests/numerics/test_divergences.py", "tests/numerics/test_clustering.py"],
         ),
         ("mauve_core/analyses/method_fits.py", ["tests/experiments/methods/test_running.py"]),
-        ("mauve_core/experiments/sweeps/task.py", ["tests/experiments/test_sweeps.py"]),
+        ("mauve_core/analyses/sweeps.py", ["tests/experiments/test_sweeps.py"]),
         ("app/mauve_app/views/map_selection.py", ["tests/app/test_map_view.py"]),
         ("tests/numerics/test_frontier.py", ["tests/numerics/test_frontier.py"]),
         ("tests/numerics/histograms.py", ["tests/numerics/test_clustering.py"]),

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from mauve_app.bounded_cache import kept, kept_by_run
 from mauve_app.server import access
 from mauve_app.uploaded_files import bare, perturbed
-from mauve_core.analyses import attached_results as experiment_findings
-from mauve_core.analyses import gap
+from mauve_core.analyses import attached_results, gap
 from mauve_core.analyses.attached_results import Finding as RunFinding
 from mauve_core.analyses.diversity import RunDiversity, diversity_of_run
 from mauve_core.analyses.frozen_clusters import Encoded, SharedEncoder, TextSpace
@@ -30,7 +29,6 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.figures import frontier
 from mauve_core.figures.frontier import ErrorCurve
 from mauve_core.findings import clusters, verdicts, why_cards
-from mauve_core.findings import why_cards as central
 from mauve_core.findings.clusters import CostIntervals, GapTest
 from mauve_core.findings.distinctive_words import DistinctiveWord, Phrase, WordCounts, distinctive_phrases, joined
 from mauve_core.findings.finding import Finding, masks, run_findings
@@ -180,7 +178,7 @@ def verdict_of(run_id: str) -> Verdict:
 @kept(max_entries=32, version=_results_stamp)
 def findings(run_id: str) -> tuple[RunFinding, ...]:
     """As ``mauve_core.analyses.attached_results``."""
-    return experiment_findings.findings(load_run(run_id))
+    return attached_results.findings(load_run(run_id))
 
 
 @kept_by_run(max_entries=16, show_spinner=False)
@@ -455,7 +453,7 @@ def central_texts(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """As ``mauve_core.findings.why_cards.central_texts``."""
-    return central.central_texts(_why_source(run_id, kind, candidate, seed), cluster)
+    return why_cards.central_texts(_why_source(run_id, kind, candidate, seed), cluster)
 
 
 @kept_by_run(max_entries=16, show_spinner=False)

@@ -20,19 +20,19 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from mauve_core.analyses import attributes_over_k as attributes
-from mauve_core.analyses import encoders as encoders
 from mauve_core.analyses import (
+    attributes_over_k,
+    encoders,
     estimator_sweeps,
     measures_over_lengths,
     measures_over_neighbours,
+    method_scores,
     over_shards,
     positions,
+    probe_results,
     sweeps,
     text_measures,
 )
-from mauve_core.analyses import method_scores as methods
-from mauve_core.analyses import probe_results as probes
 from mauve_core.analyses.encoders import stored_encoders
 from mauve_core.analyses.measure_terms import Value
 from mauve_core.analyses.probe_results import detections, stored_probes
@@ -49,9 +49,9 @@ DOCUMENTS: dict[str, Callable[[Run], object]] = {
     text_measures.ATTACHMENT: text_measures.stored_measurements,
     measures_over_lengths.ATTACHMENT: measures_over_lengths.stored_lengths,
     measures_over_neighbours.ATTACHMENT: measures_over_neighbours.stored_neighbours,
-    methods.ATTACHMENT: methods.stored_methods,
-    probes.ATTACHMENT: probes.stored_probes,
-    attributes.ATTACHMENT: attributes.stored_attributes,
+    method_scores.ATTACHMENT: method_scores.stored_methods,
+    probe_results.ATTACHMENT: probe_results.stored_probes,
+    attributes_over_k.ATTACHMENT: attributes_over_k.stored_attributes,
     encoders.ATTACHMENT: encoders.stored_encoders,
     positions.ATTACHMENT: positions.stored_positions,
     over_shards.ATTACHMENT: over_shards.stored_over_shards,
@@ -155,7 +155,7 @@ class Finding:
 
 
 def findings(run: Run) -> tuple[Finding, ...]:
-    """The findings of a run, in the order of the module's list; a damaged attachment has none.
+    """The findings of a run, in the order of the list above; a damaged attachment has none.
 
     The pages that show the attachments report their damage.
     """

@@ -70,7 +70,7 @@ class EstimatorPoint:
     value : float
         Value of the parameter.
     method : str
-        A name of ``experiments.methods.kinds.ESTIMATORS``; all other parts of the method are defaults.
+        A name of :data:`mauve_core.analyses.methods.ESTIMATORS`; all other parts of the method are defaults.
     candidate : str
         Its name.
     score : MethodScore

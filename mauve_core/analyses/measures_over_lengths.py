@@ -356,7 +356,7 @@ def _about(
 
 @dataclass(frozen=True)
 class LengthsTask(RunTask):
-    """Measures over length; the fields are parameters of ``experiments.text_measures.over_lengths.lengths_run``."""
+    """Measures over length; the fields are parameters of :func:`lengths_run`."""
 
     kind: ClassVar[str] = "lengths"
     titled: ClassVar[str] = "measures over length of"

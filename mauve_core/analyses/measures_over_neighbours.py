@@ -250,7 +250,7 @@ def _settings(n: Mapping[str, int], context: MeasureContext) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class NeighboursTask(RunTask):
-    """Measures over k; the fields are parameters of ``experiments.text_measures.over_neighbours.neighbours_run``."""
+    """Measures over k; the fields are parameters of :func:`neighbours_run`."""
 
     kind: ClassVar[str] = "neighbours"
     titled: ClassVar[str] = "measures over k of"

@@ -117,7 +117,7 @@ def missing_sentence(found: ShardedComparison) -> str:
 
 
 def closest_over_all(found: ShardedComparison, copying: Collection[str] = ()) -> Sentence:
-    """Say who is closest to the human texts over all texts, as a run's verdict does (``analysis.verdict``).
+    """Say who is closest to the human texts over all texts, as a run's verdict does (``findings.verdicts``).
 
     Of :func:`settled` results, where there is a run; of candidates that do not copy, unless all do.
     """

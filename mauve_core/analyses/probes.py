@@ -443,7 +443,7 @@ def _on_flow(score: ScoreConfig, share: float) -> str:
 
 @dataclass(frozen=True)
 class ProbeTask(RunTask):
-    """Perturbation probes of a stored run; the fields are parameters of ``experiments.robustness.experiment.probe_run``.
+    """Perturbation probes of a stored run; the fields are parameters of :func:`probe_run`.
 
     ``perturbations`` are in the format of :func:`mauve_core.texts.kinds.parse_perturbation`. None stands for those
     that are usual for the run's kind of items.

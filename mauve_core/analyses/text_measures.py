@@ -787,7 +787,7 @@ def _merged(existing: Measurements, fresh: Measurements, candidates: tuple[str, 
 
 @dataclass(frozen=True)
 class MeasureTask(RunTask):
-    """Measures of a stored run; the fields are parameters of ``experiments.text_measures.stored.measure_run``."""
+    """Measures of a stored run; the fields are parameters of :func:`measure_run`."""
 
     kind: ClassVar[str] = "measures"
     titled: ClassVar[str] = "measures of"

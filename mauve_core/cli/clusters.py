@@ -211,10 +211,11 @@ def _add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusive
 
 
 def _clusters(args: argparse.Namespace) -> int:
+    from mauve_core.analyses import data_frames
     from mauve_core.reporting.spreadsheets import csv_bytes
 
     run, candidate, most = *_shown(args), _most(args)
-    table = frames.clusters(run, candidate, kind=args.partition, seed=args.seed)
+    table = data_frames.clusters(run, candidate, kind=args.partition, seed=args.seed)
     if args.json:
         write_json({**_about(run, candidate, args), "clusters": _records(table[:most])}, "clusters")
     elif args.csv:
@@ -225,12 +226,13 @@ def _clusters(args: argparse.Namespace) -> int:
 
 
 def _texts(args: argparse.Namespace) -> int:
+    from mauve_core.analyses import data_frames
     from mauve_core.reporting.spreadsheets import csv_bytes
 
     run, candidate, most = *_shown(args), _most(args)
     if args.parquet is not None:
         vectors = run.features(HUMAN) is not None and run.features(candidate) is not None
-        table = frames.storable(_first(_frame(run, candidate, args, vectors=vectors), most))
+        table = data_frames.storable(_first(_frame(run, candidate, args, vectors=vectors), most))
         write_atomically(Path(args.parquet), lambda stream: table.to_parquet(stream, index=False))
         write(f"Wrote {len(table):,} texts with {'' if vectors else 'no '}features to {args.parquet}.")
         return 0
@@ -259,8 +261,9 @@ def _most(args: argparse.Namespace) -> int | None:
 
 
 def _frame(run: Run, candidate: str, args: argparse.Namespace, *, vectors: bool = False) -> pd.DataFrame:
+    from mauve_core.analyses import data_frames
 
-    return frames.texts(run, candidate, cluster=args.cluster, kind=args.partition, seed=args.seed, vectors=vectors)
+    return data_frames.texts(run, candidate, cluster=args.cluster, kind=args.partition, seed=args.seed, vectors=vectors)
 
 
 def _first(table: pd.DataFrame, most: int | None) -> pd.DataFrame:

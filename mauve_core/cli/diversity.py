@@ -53,38 +53,39 @@ def _diversity(args: argparse.Namespace) -> int:
 def _text(
     run: Run, found: RunDiversity, quote: Quote, table: Callable[[Rows], str], filled: Quote, heading: str
 ) -> str:
+    from mauve_core.analyses import diversity
 
     parts = []
     for name, own in found.candidates.items():
         if heading:
             parts.append(f"{heading}{quote(name)}")
         parts += [
-            filled(wording.sentence(quote(name), own, found.gap)),
-            table([wording.MEASURED_COLUMNS, *wording.measured_rows(own)]),
+            filled(diversity.sentence(quote(name), own, found.gap)),
+            table([diversity.MEASURED_COLUMNS, *diversity.measured_rows(own)]),
         ]
         parts.append("\n".join(map(filled, _below(run, name, found, quote))))
     if found.pairs:
-        pairs = [wording.AGREEMENT_COLUMNS, *(wording.agreement_cells(each, quote) for each in found.pairs)]
-        parts += [f"{heading}Do candidates say the same?", table(pairs), filled(wording.ABOUT_AGREEMENT)]
+        pairs = [diversity.AGREEMENT_COLUMNS, *(diversity.agreement_cells(each, quote) for each in found.pairs)]
+        parts += [f"{heading}Do candidates say the same?", table(pairs), filled(diversity.ABOUT_AGREEMENT)]
     if found.single:
         names = ", ".join(map(quote, found.single))
         parts.append(filled(f"One answer to a prompt, so not measured: {names}."))
-    parts.append(filled(wording.gap_sentence(found.gap)))
+    parts.append(filled(diversity.gap_sentence(found.gap)))
     return with_plain_spaces("\n\n".join(parts))
 
 
 def _below(run: Run, name: str, found: RunDiversity, quote: Quote) -> Iterable[str]:
     """What is said below a candidate's table."""
-    from mauve_core.analyses.diversity import never_reached
+    from mauve_core.analyses import diversity
 
     own, missed = found.candidates[name], found.missed.get(name)
-    yield wording.measured_sentence(own)
+    yield diversity.measured_sentence(own)
     if missed is None:
         return
-    yield wording.missed_sentence(missed)
-    never = never_reached(run, missed)
+    yield diversity.missed_sentence(missed)
+    never = diversity.never_reached(run, missed)
     if never:
-        yield wording.never_sentence(never, quote)
+        yield diversity.never_sentence(never, quote)
 
 
 def _filled(text: str) -> str:

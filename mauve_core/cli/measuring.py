@@ -157,14 +157,14 @@ def _over_lengths(args: argparse.Namespace) -> int:
 
 def lengths_table(found: LengthTable) -> str:
     """T(Q) of every candidate and T(P), and the gaps, at every length, by measure; with standard deviations."""
-    from mauve_core.analyses.measures_over_lengths import length_measure_title
+    from mauve_core.analyses.measures_over_lengths import length_measure_title, order_sentence
 
     parts = []
     for name in found.measures:
         parts += [length_measure_title(name), _values_over(found, name, "length", found.lengths, HUMAN)]
         if found.has_gaps(name):
             parts += ["", _gaps_over(found, name, "gap at", found.lengths)]
-        parts += [*filter(None, [over_lengths.order_sentence(found, name)]), ""]
+        parts += [*filter(None, [order_sentence(found, name)]), ""]
     about = (
         f"Value \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where it is unknown, "
         f"{NONE} where the measure is not defined. Gap: |T(Q) \u2212 T(P)|. At a length that cuts no text, these are "

@@ -421,9 +421,9 @@ def _side(side: SideOverAll, row: pd.Series, share: str) -> SideOverAllJson:
 
 def cluster_lines(found: ShardedComparison, candidate: CandidateOverAll) -> list[str]:
     """A sentence and a table of the first clusters of a candidate, after an empty line; nothing without clusters."""
-    from mauve_core.analyses.over_shards import cluster_rows, columns_of, share_table
+    from mauve_core.analyses.over_shards import cluster_rows, cluster_sentence, columns_of, share_table
 
-    said = sentence(share_table(found, candidate), candidate.name)
+    said = cluster_sentence(share_table(found, candidate), candidate.name)
     if not said:
         return []
     rows = [columns_of(candidate.name), *cluster_rows(found, candidate, MOST, MOST_PHRASES)]

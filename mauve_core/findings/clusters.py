@@ -116,7 +116,7 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
 
 
 def with_intervals(table: pd.DataFrame, low: NDArray[np.float64], high: NDArray[np.float64]) -> pd.DataFrame:
-    """Add low and high, the ends of each cluster's interval of ``cost_share`` (``analysis.cost_intervals``).
+    """Add low and high, the ends of each cluster's interval of ``cost_share`` (:func:`cost_intervals`).
 
     Tables of gaps that are no larger than chance (``mauve_core.findings.clusters``) do without, and nothing shows
     their costs.

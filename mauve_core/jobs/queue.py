@@ -2,8 +2,8 @@
 
 A job is a folder ``<home>/jobs/<id>`` (:mod:`mauve_core.jobs.state`). Its worker (:mod:`mauve_core.jobs.worker`) is
 independent of the process that started it. Finished parts of a killed worker are stored elsewhere, by content, and
-:func:`resume` continues from there; only a person resumes a job. :mod:`mauve_core.analyses.task_registry` lists what a job can
-do.
+:func:`resume` continues from there; only a person resumes a job. :mod:`mauve_core.analyses.task_registry` lists what
+a job can do.
 
 Leftovers are removed when the app's server starts and when a file is uploaded: an upload that nobody has used for
 ``MAUVE_LENS_UPLOAD_DAYS`` days, unless an unfinished job names it (a run has its own copy of the texts, but a resumed

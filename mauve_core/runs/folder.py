@@ -270,7 +270,7 @@ class RunViews:
         seed: int | None = None,
         vectors: bool = False,
     ) -> pd.DataFrame:
-        """Return the human texts and a candidate's with their clusters; see :func:`mauve_core.analyses.data_frames.texts`.
+        """Return the human texts and a candidate's with clusters; see :func:`mauve_core.analyses.data_frames.texts`.
 
         Parameters
         ----------

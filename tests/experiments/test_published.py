@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from mauve_core.analyses import published
+from mauve_core.analyses import published as module
 from mauve_core.analyses.published import (
     DOMAINS,
     PAPERS,
@@ -247,7 +247,7 @@ class TestAgreements:
             )
             for row in agreements()
         ]
-        monkeypatch.setattr(published, "agreements", lambda: tuple(rows))
+        monkeypatch.setattr(module, "agreements", lambda: tuple(rows))
         assert answer("jmlr-2023").startswith("Zipf coefficient has the highest correlation with 5 of 5 references, 2")
 
     def test_human_scores_correlate_as_published_but_at_other_places(self) -> None:

@@ -1,7 +1,7 @@
 """Panel of one cluster: its name, what was found, sizes, cost, texts, explanation, words and metadata.
 
-The explanation is the card of ``mauve_core.findings.why_cards``: what the cluster has in common, and why the sides differ in
-it.
+The explanation is the card of ``mauve_core.findings.why_cards``: what the cluster has in common, and why the sides
+differ in it.
 """
 
 from __future__ import annotations

@@ -119,11 +119,12 @@ def test_the_spread_over_texts_is_a_jackknife_on_fixed_clusters(run):
 
 
 def test_an_estimator_that_cannot_take_the_texts_is_left_out_and_named(run, monkeypatch):
+    from mauve_core.analyses import method_fits
 
     def refuse(sides, seed):
         raise InputError("The texts are too short")
 
-    monkeypatch.setitem(fitting._FITS, "knn", refuse)
+    monkeypatch.setitem(method_fits._FITS, "knn", refuse)
     table = methods_run(run, [Method("knn"), Method("frechet")])
     assert [result.method for result in table.results] == [Method("frechet")]
     assert table.notes == ("Nearest neighbors is left out: The texts are too short.",)
