@@ -5,10 +5,9 @@ direction are summed in one more row, so that both tables together add up to the
 
 A what-if scores a candidate with other weights under every k-means seed and with bootstrap intervals. Weights belong
 to texts, because clusters of different partitions do not match: dropping a cluster of one seed drops its texts, and
-the other seeds' partitions then lack the same texts. Partitions stay those of all texts
-(``numerics.divergences.what_if``). The resamples are those of the comparison's own intervals, so the change of a score
-has its own interval, narrower than the difference of two. If few clusters change, sums over the others are reused
-(``numerics.divergences.shifted_frontiers``).
+the other seeds' partitions then lack the same texts. Partitions stay those of all texts. The resamples are those of the
+comparison's own intervals, so the change of a score has its own interval, narrower than the difference of two. If few
+clusters change, sums over the others are reused (``stats.what_if``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Besides a comparison's score, the papers report the gap |T(Q) - T(P)| between a candidate and the human side (JMLR
 2023, section 6.3). Every measure returns :class:`Terms`, so that a delete-a-group jackknife over texts gives the
-spread of all. A text's group depends only on its unit (:mod:`mauve_core.numerics.resampling.units`): all texts of a
+spread of all. A text's group depends only on its unit (:mod:`mauve_core.stats.units`): all texts of a
 prompt are in the same group on both sides, and shared prompt effects cancel in the gap.
 """
 

@@ -5,7 +5,7 @@ frontiers between cluster centers and the MMD have their own distance (JMLR 2023
 2012). Model probabilities (JMLR 2023, section 7.3.3): the human distribution is unknown, so a causal model stands for
 it too; both models score every text of both sides, after its prompt, and the results are cached on disk. The
 candidate's model is used without its decoder's changes. There MAUVE has c = 1/2, as in figure 10, so it lies between
-pi / 4 = 0.785, for sides that share nothing, and 1 (``numerics.ratios.log_ratios.SCALES``; the published 25 weights
+pi / 4 = 0.785, for sides that share nothing, and 1 (``estimators.ratios.SCALES``; the published 25 weights
 make it 0.784), and is the mean over the texts of both sides, not over a side's own; for sides that share nothing the
 two agree.
 """

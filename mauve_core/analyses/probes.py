@@ -4,7 +4,7 @@
 
 ICLR 2023, section 6.2: the texts of one source are split into an untouched reference half and a perturbed comparison
 half, which are clustered together and compared. The untouched comparison half gives the noise floor; texts of other
-sources replace it as a baseline. No unit (:mod:`mauve_core.numerics.resampling.units`) has texts in both halves unless
+sources replace it as a baseline. No unit (:mod:`mauve_core.stats.units`) has texts in both halves unless
 units are too few for a test. Perturbations that pair texts, such as ``swap-halves``, pair them within the comparison
 half, so that no part of the reference half enters it.
 """

@@ -5,7 +5,7 @@ measures with human scores (web text) and with the accuracy of a trained discrim
 enters as the gap |T(Q) - T(P)|, where smaller is closer; MAUVE and MAUVE* enter directly, where larger is closer. A
 correlation of 1 means that the measure orders the settings as the reference does. For human scores NeurIPS 2021 prints
 plain Spearman correlations, JMLR 2023 the worst case within one standard deviation (equation 30). Printed figures are
-rounded; :mod:`mauve_core.numerics.statistics.rounding` computes how far that can move a correlation.
+rounded: how far that can move a correlation is in ``rounding.csv``, written by ``benchmarks/published_rounding.py``.
 """
 
 from __future__ import annotations

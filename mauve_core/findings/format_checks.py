@@ -1,7 +1,7 @@
 """Preflight: in what format a candidate differs from the human texts, before its score is believed.
 
 A score may come from leading white space or from where texts are cut, not from the writing. Twelve kinds of format are
-measured in every text; ``numerics.statistics.auc.auc_of`` says how well each alone tells the two sides apart. A kind
+measured in every text; ``stats.two_groups.auc_of`` says how well each alone tells the two sides apart. A kind
 is flagged if its p-value is at most ``LEVEL`` after Holm's correction for the twelve (of two measures, the smaller
 counts twice), and its AUC is at least ``LEAST_EFFECT`` from 1/2, that is, 10 points between two shares: thousands of
 texts also show differences that move no score. Texts of one prompt and equal texts are no independent draws; a side of

@@ -4,7 +4,7 @@
 int32 labels, the human side first), ``halves.npy`` (labels of the halves of the human texts), ``projection.npy``,
 ``prompts.npy``, ``generations.npy``, ``groups.npy`` and ``contents.npy`` ((n,) int32, the prompt, the generation, the
 group of each text, and equal numbers for equal texts), and for each source ``texts-<i>.parquet``, for items that are
-drawn ``texts-<i>.thumbnails.zip`` (``corpus/media.py``), and ``features-<i>.npy`` (float32, or float16 if given so).
+drawn ``texts-<i>.thumbnails.zip`` (``texts/media.py``), and ``features-<i>.npy`` (float32, or float16 if given so).
 Later results: ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``. ``about.json`` has name, tags and
 notes, and moves with the run; :func:`merged` handles changes that others made since a person last looked.
 
