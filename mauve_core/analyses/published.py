@@ -332,7 +332,7 @@ def agreements() -> tuple[Agreement, ...]:
     StorageError if a table is missing or damaged.
     """
     found = []
-    for row in table("correlations").itertuples():
+    for row in _rows("correlations"):
         names = row.paper, row.domain, row.reference, row.measure
         frame = settings(row.paper, row.domain, row.measure, row.reference)
         sign = 1 if REFERENCES[row.reference].higher_is_closer else -1
@@ -340,8 +340,8 @@ def agreements() -> tuple[Agreement, ...]:
         sd = np.rint(frame["value_sd"].to_numpy(dtype=np.float64) / UNIT)
         worst = None if np.isnan(sd).any() else worst_case_spearman(values, sd, reference)
         low, high, outcome, joint = _rounding()[names]
-        about = row.statistic, len(frame), spearman(values, reference), worst, float(row.spearman)
-        found.append(Agreement(*names, *about, low, high, outcome, joint))
+        n, plain, published = len(frame), spearman(values, reference), float(row.spearman)
+        found.append(Agreement(*names, row.statistic, n, plain, worst, published, low, high, outcome, joint))
     return tuple(found)
 
 
@@ -350,22 +350,25 @@ def column_agreements() -> tuple[ColumnAgreement, ...]:
     """The published correlations between human scores, and between MAUVE under two encoders, recomputed; raises as
     :func:`agreements` does."""
     found = []
-    for row in table("other_correlations").itertuples():
+    for row in _rows("other_correlations"):
         first, second = table(row.table)[[row.first, row.second]].dropna().to_numpy(dtype=np.float64).T
         names = row.paper, row.table, row.first, row.second
         low, high, outcome, _ = _rounding()[names]
-        values = len(first), spearman(first, second), float(row.spearman)
-        found.append(ColumnAgreement(*names, *values, low, high, outcome))
+        ours, published = spearman(first, second), float(row.spearman)
+        found.append(ColumnAgreement(*names, len(first), ours, published, low, high, outcome))
     return tuple(found)
 
 
 def _rounding() -> dict[tuple[str, str, str, str], tuple[float, float, Outcome, bool]]:
     """Limits, outcome and joint of every published number."""
-    rows = table("rounding").itertuples()
     return {
         (row.paper, row.table, row.first, row.second): (float(row.low), float(row.high), row.outcome, bool(row.joint))
-        for row in rows
+        for row in _rows("rounding")
     }
+
+
+def _rows(name: str) -> list[Any]:
+    return list(table(name).itertuples())
 
 
 def notes() -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
-from _plotly_utils.utils import convert_to_base64
+from _plotly_utils.utils import convert_to_base64  # type: ignore[import-untyped]
 from plotly.io.json import to_json_plotly
 from plotly.offline import get_plotlyjs
 from plotly.subplots import make_subplots

@@ -38,7 +38,8 @@ from mauve_core.encoders.catalogue import (
     inception_weights,
     must_be_fetched,
 )
-from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, vision_recipe
+from mauve_core.encoders.vision import is_vision_model, open_vision_model, vision_recipe
+from mauve_core.encoders.vision_models import VisionModel
 from mauve_core.images.decoding import IMAGE_SUFFIXES
 from mauve_core.images.files import alteration_of, original
 from mauve_core.images.perturbing import PERTURBATIONS, PROBES, perturb

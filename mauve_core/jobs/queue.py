@@ -395,7 +395,7 @@ def _remove_uploads(kept_s: float) -> None:
     if not uploads_folder().is_dir():
         return
     needed = set(_needed())
-    for folder in list(uploads_folder().iterdir()):
+    for folder in sorted(uploads_folder().iterdir()):
         unneeded = _DIGEST.fullmatch(folder.name) and folder.name not in needed
         if unneeded and _unused_s(folder) > kept_s:
             _remove_upload(folder, kept_s)

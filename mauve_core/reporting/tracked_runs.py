@@ -426,7 +426,7 @@ _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
 # Parameters that MLflow takes at once; it takes more metrics.
 _MOST_PARAMETERS = 100
 
-_T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 def log_to_mlflow(run: Tracked, project: str | None) -> Logged:
