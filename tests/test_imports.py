@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from types import ModuleType
 
@@ -47,6 +48,10 @@ ORDER = (
 LEVEL = {package: level for level, package in enumerate(ORDER)}
 # The two files that stand beside the packages, and may import all of them.
 ENTRANCES = {"__init__", "__main__"}
+
+
+# Of a file: a subject that is longer has parts with names of their own.
+MOST_LINES = 900
 
 
 def modules(package: str) -> list[Path]:
@@ -103,6 +108,42 @@ def test_the_walk_notices_an_import_that_points_back(tmp_path, monkeypatch):
     (tmp_path / "mauve_core/runs/store.py").write_text("import mauve_core.stats.divergences\n")
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     assert wrong_directions() == ["mauve_core/stats/divergences.py:2: stats imports runs"]
+
+
+def circle() -> list[str]:
+    """Files that import each other in a circle, if there are any; the first is named again at the end."""
+    files = {}
+    for top, base in (("mauve_core", ROOT), ("app/mauve_app", ROOT / "app")):
+        for path in modules(top):
+            files[".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")] = path
+    graph = {}
+    for module, path in files.items():
+        names = {name if name in files else name.rpartition(".")[0] for _, name in imports(path)}
+        graph[module] = names & files.keys() - {module}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert circle() == []
+
+
+def test_the_walk_notices_a_circle(tmp_path, monkeypatch):
+    (tmp_path / "mauve_core/stats").mkdir(parents=True)
+    (tmp_path / "mauve_core/stats/units.py").write_text("import mauve_core.stats.tests\n")
+    (tmp_path / "mauve_core/stats/tests.py").write_text("def f():\n    from mauve_core.stats import units\n")
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    assert set(circle()) == {"mauve_core.stats.units", "mauve_core.stats.tests"}
+
+
+def test_no_file_is_too_long():
+    lines = {
+        path: path.read_text(encoding="utf-8").count("\n") for top in ("mauve_core", "app") for path in modules(top)
+    }
+    assert {path.name: n for path, n in lines.items() if n > MOST_LINES} == {}
 
 
 def test_numbers_come_from_arrays_alone():

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mauve_core.base.config import TEXT
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress
 from mauve_core.images.perturbing import perturbed_picture
 from mauve_core.texts import Corpus
 from mauve_core.texts.building import Sources
 from mauve_core.texts.fields import Fields
-from mauve_core.texts.kinds import TEXT, kind_at, kind_of, parse_perturbation
+from mauve_core.texts.kinds import kind_at, kind_of, parse_perturbation
 from mauve_core.texts.media import SIDES, Media, Thumbnails
 from mauve_core.texts.text_files import TextFile
 
@@ -46,7 +47,7 @@ class Look:
     first : mapping of str to tuple of str
         Snippets of the first texts by column title; none of items with pictures.
     kind : str
-        Of the items, one of ``mauve_core.texts.kinds.KINDS``.
+        Of the items, one of ``mauve_core.base.config.KINDS``.
     pictures : tuple of Picture
         Of some items that are not texts.
     """

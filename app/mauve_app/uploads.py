@@ -32,7 +32,7 @@ from mauve_app.bounded_cache import kept
 from mauve_app.server import access
 from mauve_app.uploaded_files import Items, Look, Outline
 from mauve_core.analyses.tasks import SideSize
-from mauve_core.base.config import EncoderConfig
+from mauve_core.base.config import KINDS, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import Progress
@@ -45,7 +45,7 @@ from mauve_core.texts import Corpus, corpus_from_table, limits
 from mauve_core.texts.building import Sources, guess_column, source_columns, sources_of, split_by
 from mauve_core.texts.entries import doubt_about
 from mauve_core.texts.fields import guess_fields
-from mauve_core.texts.kinds import KINDS, Kind, kind_at, kind_of
+from mauve_core.texts.kinds import Kind, kind_at, kind_of
 from mauve_core.texts.reading import read_file
 from mauve_core.texts.streams import PACKINGS
 from mauve_core.texts.tables import Table

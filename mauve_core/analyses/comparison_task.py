@@ -29,7 +29,7 @@ from mauve_core.analyses.tasks import (
     unheeded,
 )
 from mauve_core.base.arguments import require_text
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig, names_server
+from mauve_core.base.config import HUMAN, TEXT, CompareConfig, EncoderConfig, ScoreConfig, names_server
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.extras import require_map
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, verb, with_plain_spaces, with_spread
@@ -42,7 +42,7 @@ from mauve_core.runs import Run, RunStore, run_id
 from mauve_core.runs.features import stored_features, without_features
 from mauve_core.scoring.result import Source
 from mauve_core.texts import Corpus
-from mauve_core.texts.kinds import TEXT, common_kind, kind_of
+from mauve_core.texts.kinds import common_kind, kind_of
 from mauve_core.texts.normalizing import normalize
 from mauve_core.texts.normalizing_steps import parse_steps
 from mauve_core.texts.pairing import drawn, equal_draws

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.base.config import SCORE_BOUNDS
+from mauve_core.base.config import KINDS, SCORE_BOUNDS, TEXT
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, with_spread
 from mauve_core.base.json_codec import As, Count, Holds, PValue, Ranged, RangedByName, Settings, Share, from_json
@@ -31,7 +31,7 @@ from mauve_core.stats.divergences import mauve
 from mauve_core.stats.f_divergences import FIVE, FIVE_BOUNDS
 from mauve_core.stats.multiple_tests import POWER, detectable_drop, holm
 from mauve_core.stats.resampling import PermutationTest, Statistic, histogram_statistic, permutation_test
-from mauve_core.texts.kinds import KINDS, TEXT, kind_of, parse_perturbation
+from mauve_core.texts.kinds import kind_of, parse_perturbation
 from mauve_core.texts.perturbations import CONTROL
 
 # Attachment name of the table.
@@ -158,7 +158,7 @@ class ProbeTable:
     notes : tuple of str
         Caveats.
     kind : str
-        What the items are: a name of ``mauve_core.texts.kinds.KINDS``.
+        What the items are: a name of ``mauve_core.base.config.KINDS``.
     writer : str
         Who wrote the human side, as :attr:`mauve_core.texts.corpus.Corpus.source`.
     """

@@ -104,6 +104,15 @@ Smoothing = Literal["none", "krichevsky-trofimov", "laplace", "braess-sauer", "g
 UnitRows = Literal["before", "after"]
 PartitionKind = Literal["pairwise", "joint"]
 
+# Name of each kind of item, and where it is. The first that recognizes a path reads it; texts are last: they take any.
+KINDS = {
+    "image": "mauve_core.images.kind:IMAGE",
+    "molecule": "mauve_core.molecules:MOLECULE",
+    "text": "mauve_core.encoders.text_kind:TEXT",
+}
+
+TEXT = "text"
+
 # Name of the reference side (P) in every partition, table and figure.
 HUMAN = "human"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.config import HUMAN, POSITION_PROBES, PROBE_SPLITS
+from mauve_core.base.config import HUMAN, KINDS, POSITION_PROBES, PROBE_SPLITS
 from mauve_core.base.formatting import NONE, as_percent, printable, significant, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import add_device_option, add_output_options, of_run, show_result
 from mauve_core.scoring.tables import aligned
-from mauve_core.texts.kinds import KINDS, Kind, kind_of
+from mauve_core.texts.kinds import Kind, kind_of
 from mauve_core.texts.perturbations import usage
 
 if TYPE_CHECKING:

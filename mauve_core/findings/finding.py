@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from mauve_core.base.config import FDR, HUMAN, PartitionKind
+from mauve_core.base.config import FDR, HUMAN, TEXT, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import interval, percent_with_interval
 from mauve_core.base.json_codec import Count, Share, Within, dataclass_to_json, from_json
@@ -39,7 +39,7 @@ from mauve_core.stats.resampling import jackknife_estimate, jackknife_parts, t_i
 from mauve_core.stats.two_groups import exchange_test, share_difference, stratified_difference
 from mauve_core.stats.units import LEAST_UNITS, require_units
 from mauve_core.texts import Corpus
-from mauve_core.texts.kinds import TEXT, Kind, kind_of
+from mauve_core.texts.kinds import Kind, kind_of
 from mauve_core.texts.pairing import units_among
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class Finding:
     agreement : Agreement or None
         The judge's, if one said which texts meet the condition.
     items : str
-        The kind of the items, which are called texts here, as in ``mauve_core.texts.kinds.KINDS``.
+        The kind of the items, which are called texts here, as in ``mauve_core.base.config.KINDS``.
     source : str
         Who wrote the reference, as :attr:`mauve_core.texts.corpus.Corpus.source`.
     means : Means or None

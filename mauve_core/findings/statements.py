@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, TEXT
 from mauve_core.base.formatting import as_percent
 from mauve_core.base.json_codec import Count, Share, Within
 from mauve_core.base.words import TEXTS, Words
@@ -29,7 +29,7 @@ from mauve_core.estimators.token_sequences import ends_in_copies
 from mauve_core.findings.distinctive_words import distinctive_phrases
 from mauve_core.findings.why_cards import labelled
 from mauve_core.texts import Corpus
-from mauve_core.texts.kinds import TEXT, Kind, common_kind, kind_of, property_named
+from mauve_core.texts.kinds import Kind, common_kind, kind_of, property_named
 from mauve_core.texts.properties import CLOSERS, ENDS, TOKEN, WORD, Property, stop_words, text_properties
 
 
@@ -52,7 +52,7 @@ class Sides:
         A name of each cluster.
     reference : str
     kind : str
-        What the items are, as in ``mauve_core.texts.kinds.KINDS``.
+        What the items are, as in ``mauve_core.base.config.KINDS``.
     source : str
         Who wrote the reference, as :attr:`mauve_core.texts.corpus.Corpus.source`.
     measured : mapping of str to (n,) float64 array

@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Annotated
 
 from mauve_core.analyses.tasks import Amount
+from mauve_core.base.config import KINDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home, read_stored, write_atomically
 from mauve_core.base.json_codec import Within, dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
 from mauve_core.encoders import encoder, tokenizing
 from mauve_core.encoders.by_content import encoding_stage
-from mauve_core.texts.kinds import KINDS, kind_of
+from mauve_core.texts.kinds import kind_of
 
 TIMES = "times.json"
 # Jobs that are remembered, the newest.

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.archives import load_array
 from mauve_core.base.arguments import require_text
-from mauve_core.base.config import HUMAN, PartitionKind, encoder_in_words
+from mauve_core.base.config import HUMAN, TEXT, PartitionKind, encoder_in_words
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import digest_of_file, read_stored, require_digest, write_array, write_atomically
 from mauve_core.base.formatting import short
@@ -45,7 +45,6 @@ from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import summary_of_comparison
 from mauve_core.texts import Corpus, limits
-from mauve_core.texts.kinds import TEXT
 from mauve_core.texts.media import archive_beside
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.arguments import named
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind
+from mauve_core.base.config import HUMAN, KINDS, SCORES, TEXT, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_named_spreads, with_plain_spaces, with_spread
 from mauve_core.base.json_codec import Count, Holds, NotNegative, PValue, Within
 from mauve_core.base.views import view
 from mauve_core.base.words import Words
 from mauve_core.stats.units import Units, connected, generation_units, too_few, units_of
-from mauve_core.texts.kinds import KINDS, TEXT, kind_of
+from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.normalizing_steps import Change, steps_of
 from mauve_core.texts.pairing import MatchedBy
 
@@ -288,7 +288,7 @@ class Source:
     n_smallest : int or None
         Texts of the smallest generation; None with one.
     kind : str
-        What the items are: a name of ``mauve_core.texts.kinds.KINDS``.
+        What the items are: a name of ``mauve_core.base.config.KINDS``.
     source : str
         As :class:`mauve_core.texts.corpus.Corpus`: of P, empty where it is people's.
     """

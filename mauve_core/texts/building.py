@@ -91,7 +91,7 @@ def read_corpus(
     ----------
     path : str or Path
         JSONL, JSON, CSV, TSV, Parquet or plain text (one text per line), each also compressed; a folder of .txt files;
-        or items of another kind (``mauve_core.texts.kinds.KINDS``): a folder, zip archive or table of images, a .smi
+        or items of another kind (``mauve_core.base.config.KINDS``): a folder, zip archive or table of images, a .smi
         file.
     name : str, optional
         Name of the corpus; default: the file's name without suffixes.

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mauve_core.base.config import KINDS, TEXT
 from mauve_core.base.errors import InputError, StorageError, library_errors, words_of
 from mauve_core.base.files import open_regular, write_atomically
 from mauve_core.base.formatting import short, summary
@@ -24,7 +25,6 @@ from mauve_core.base.json_codec import Count, Within, from_json
 from mauve_core.texts.entries import Exclusion, listing, repeated_of
 from mauve_core.texts.fields import Fields
 from mauve_core.texts.generations import in_order, name_generations
-from mauve_core.texts.kinds import KINDS, TEXT
 from mauve_core.texts.media import Media, Thumbnails, archive_beside
 from mauve_core.texts.metadata import python_values
 from mauve_core.texts.normalizing_steps import Change
@@ -159,7 +159,7 @@ class Corpus:
     numbered : bool
         Whether ids are numbers of lines or positions, because the texts came without any.
     kind : str
-        What the items are, a name of ``mauve_core.texts.kinds.KINDS``.
+        What the items are, a name of ``mauve_core.base.config.KINDS``.
     media : Media or None
         Digests and thumbnails of items that are drawn; None for texts.
     places : Places or None

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from mauve_core.base.config import EncoderConfig
+from mauve_core.base.config import KINDS, TEXT, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words
@@ -63,16 +63,6 @@ class Offer:
     settings: Callable[[str], frozenset[str]]
     fetched: Callable[[str, str | None], bool]
     check: Callable[[str, str | None], None]
-
-
-# Name of each kind, and where it is. The first that recognizes a path reads it; texts are last, as they take any.
-KINDS = {
-    "image": "mauve_core.images.kind:IMAGE",
-    "molecule": "mauve_core.molecules:MOLECULE",
-    "text": "mauve_core.encoders.text_kind:TEXT",
-}
-
-TEXT = "text"
 
 
 class Encoded(Protocol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from mauve_core.base.config import TEXT
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.texts.building import corpus_from_table, read_corpus, split_by
@@ -15,7 +16,7 @@ from mauve_core.texts.corpus import Corpus
 from mauve_core.texts.data_sets import names_data_set
 from mauve_core.texts.delimited import Quoting
 from mauve_core.texts.fields import Fields, SeveralTextsError, choose_fields, names_reference, one_row_a_sample
-from mauve_core.texts.kinds import TEXT, kind_at
+from mauve_core.texts.kinds import kind_at
 from mauve_core.texts.reading import FilePath, is_pattern, read_table
 from mauve_core.texts.streams import refusals
 from mauve_core.texts.tables import Table

@@ -7,9 +7,10 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
+from mauve_core.base.config import KINDS
 from mauve_core.base.errors import InputError
 from mauve_core.texts import Corpus
-from mauve_core.texts.kinds import KINDS, kind_of, parse_perturbation, property_named
+from mauve_core.texts.kinds import kind_of, parse_perturbation, property_named
 from mauve_core.texts.media import Media, Thumbnails
 from mauve_core.texts.pairing import shared_prompts
 

@@ -16,13 +16,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling, UnitRows, names_server
+from mauve_core.base.config import TEXT, CompareConfig, Dtype, EncoderConfig, Pooling, UnitRows, names_server
 from mauve_core.base.extras import MissingPackageError, require_map
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import LAST_TOKEN, LAST_TOKEN_NOTE, names_word_vectors, require_packages
 from mauve_core.encoders.text_kind import TYPED
-from mauve_core.texts.kinds import TEXT, Kind, kind_of
+from mauve_core.texts.kinds import Kind, kind_of
 from mauve_core.texts.normalizing_steps import MOST_WORDS, STEPS, WORDS, parse_steps
 
 # Largest integer that a browser represents exactly; it would round larger ones, such as a large seed.

@@ -14,10 +14,11 @@ from mauve_app import cache
 from mauve_app.browser import FOLDER, component
 from mauve_app.server import access
 from mauve_app.url import session
+from mauve_core.base.config import TEXT
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.words import Words
 from mauve_core.runs import Run
-from mauve_core.texts.kinds import TEXT, Kind, kind_of
+from mauve_core.texts.kinds import Kind, kind_of
 
 _KEY, _WEBGL = "face", "face_webgl"
 _STYLES = FOLDER / "page_chrome.css"

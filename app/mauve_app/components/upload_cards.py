@@ -17,13 +17,13 @@ from mauve_app import uploads
 from mauve_app.components.markup import escaped
 from mauve_app.uploaded_files import Look, Outline, ReadFile
 from mauve_app.uploads import Upload
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, TEXT
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.jobs.queue import remove_leftovers
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.texts import limits
 from mauve_core.texts.building import Sources, names_of, reference_among
-from mauve_core.texts.kinds import TEXT, Kind, kind_of, require_words
+from mauve_core.texts.kinds import Kind, kind_of, require_words
 from mauve_core.texts.text_files import TextFile
 
 # Session key: upload count per uploader. A new widget key empties the uploader, because the cards list the files.

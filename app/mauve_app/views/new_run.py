@@ -19,11 +19,11 @@ from mauve_app.uploads import side_size
 from mauve_app.views import new_run_format
 from mauve_core.analyses.comparison_task import ComparisonTask, changed
 from mauve_core.analyses.tasks import Amount
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, KINDS, TEXT, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.clusters.k_means import tenth_of_texts
 from mauve_core.scoring.tables import alike
-from mauve_core.texts.kinds import KINDS, TEXT, Kind, common_kind, kind_of
+from mauve_core.texts.kinds import Kind, common_kind, kind_of
 
 _TOKENS_HELP = (
     "Longer texts are cut to this length on both sides. Texts of fewer than 256 tokens show less of what sets a model "
