@@ -47,4 +47,4 @@ def test_every_stored_result_has_its_figure(own_home: Path) -> None:
 def test_a_missing_result_names_the_command_that_makes_it(name: str, bare: Run) -> None:
     assert RUN_FIGURES[name][0] in DOCUMENTS
     with pytest.raises(InputError, match=rf"has no {RUN_FIGURES[name][0]} to draw.*mauve-lens \w+ synthetic"):
-        bare.figure(name)
+        figure(bare, name)

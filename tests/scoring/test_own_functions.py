@@ -10,7 +10,7 @@ from numpy.random import SeedSequence
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 
 from mauve_core import Comparison, RunStore, compare, figure, to_json
-from mauve_core.analyses.data_frames import clusters, scores
+from mauve_core.analyses.data_frames import clusters, pairs, scores
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.clusters.k_means import kmeans
@@ -58,7 +58,7 @@ def test_our_own_kmeans_gives_our_own_scores(plain: Comparison, monkeypatch: pyt
     monkeypatch.setattr(partitioning, "labels_by", noted)
     own = compare(**sides(), **SETTINGS, clustering=ours)
     assert scores(own).equals(scores(plain))
-    assert own.pairs().equals(plain.pairs())
+    assert pairs(own).equals(pairs(plain))
     for one, other in zip(own.joint, plain.joint, strict=True):
         assert one.objective == pytest.approx(other.objective, rel=1e-6)
     assert "Clusters are those of" in own.warnings[-1]
