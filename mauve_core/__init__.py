@@ -9,8 +9,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.views import set_views
-
 if TYPE_CHECKING:
     from mauve_core.analyses.attached_results import load_run
     from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from mauve_core.encoders import encode
     from mauve_core.encoders.features import FeatureStore
     from mauve_core.figures.by_name import figure
+    from mauve_core.results import Results
     from mauve_core.runs import Run, RunStore
     from mauve_core.scoring.compare import compare
     from mauve_core.scoring.compute_mauve import compute_mauve
@@ -38,34 +37,11 @@ _HOMES = {
     "scoring.result": ("Candidate", "Comparison", "Estimate", "Partition"),
     "scoring.serialization": ("to_json",),
     "scoring.tables": ("to_table",),
+    "results": ("Results",),
     "runs": ("Run", "RunStore"),
     "texts": ("Corpus", "corpus_from_texts", "read_corpus"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-set_views(
-    {
-        "scores": "mauve_core.analyses.data_frames:scores",
-        "comparison.summary": "mauve_core.scoring.tables:summary_of_comparison",
-        "comparison.table": "mauve_core.scoring.tables:to_table",
-        "candidate.summary": "mauve_core.scoring.tables:summary_of_candidate",
-        "partition.summary": "mauve_core.scoring.tables:summary_of_partition",
-        "comparison.pairs": "mauve_core.analyses.data_frames:pairs_of_comparison",
-        "comparison.clusters": "mauve_core.analyses.data_frames:clusters_of_comparison",
-        "divergence": "mauve_core.scoring.estimates:divergence",
-        "comparison.ledger": "mauve_core.analyses.data_frames:ledger_of_comparison",
-        "run.pairs": "mauve_core.analyses.data_frames:pairs",
-        "run.clusters": "mauve_core.analyses.data_frames:clusters",
-        "run.ledger": "mauve_core.analyses.data_frames:ledger",
-        "run.elsewhere": "mauve_core.analyses.encoders:elsewhere",
-        "run.findings": "mauve_core.findings.finding:findings_frame",
-        "run.texts": "mauve_core.analyses.data_frames:texts",
-        "run.save": "mauve_core.analyses.attached_results:save_run",
-        "run.log": "mauve_core.reporting.trackers:log_run",
-        "run.open": "mauve_core.cli.serving:open_run",
-        "figure": "mauve_core.figures.by_name:figure",
-    }
-)
 
 __all__ = [
     "Candidate",
@@ -78,6 +54,7 @@ __all__ = [
     "InputError",
     "MauveLensError",
     "Partition",
+    "Results",
     "Run",
     "RunStore",
     "ScoreConfig",

@@ -28,7 +28,7 @@ from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothin
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.figures import frontier
 from mauve_core.figures.frontier import ErrorCurve
-from mauve_core.findings import clusters, verdicts, why_cards
+from mauve_core.findings import clusters, why_cards
 from mauve_core.findings.clusters import CostIntervals, GapTest
 from mauve_core.findings.distinctive_words import DistinctiveWord, Phrase, WordCounts, distinctive_phrases, joined
 from mauve_core.findings.finding import Finding, masks, run_findings
@@ -171,8 +171,8 @@ def _results_stamp(run_id: str) -> str | None:
 
 @kept(max_entries=16, show_spinner="Looking for the main reason", version=_results_stamp)
 def verdict_of(run_id: str) -> Verdict:
-    """As ``mauve_core.findings.verdicts.verdict``."""
-    return verdicts.verdict(load_run(run_id))
+    """As ``mauve_core.analyses.attached_results.verdict``."""
+    return attached_results.verdict(load_run(run_id))
 
 
 @kept(max_entries=32, version=_results_stamp)

@@ -48,6 +48,7 @@ from mauve_core.agents.answers import (
     without_words,
 )
 from mauve_core.analyses.comparison_task import ComparisonTask
+from mauve_core.analyses.encoders import elsewhere
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, PartitionKind, ScoreConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import percent_with_interval, significant, with_plain_spaces
@@ -66,7 +67,7 @@ from mauve_core.findings.precomputed import (
     run_stability,
 )
 from mauve_core.findings.sentences import Name, Sentence, filled
-from mauve_core.findings.verdicts import difference_in_words, elsewhere, under, verdict_of
+from mauve_core.findings.verdicts import difference_in_words, under, verdict_of
 from mauve_core.findings.why_cards import PropertyEffect, Reason, WhyCard, why_card, why_source
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState

@@ -1,4 +1,5 @@
-"""Results that a run keeps in ``attached/``: what reads and checks each, the run as one file, and highlights.
+"""Results that a run keeps in ``attached/``: what reads and checks each, the run as one file, the run's verdict, and
+highlights.
 
 Highlights are what they show beyond the leaderboard, in up to three sentences, each with the page that shows it:
 
@@ -33,13 +34,15 @@ from mauve_core.analyses import (
     sweeps,
     text_measures,
 )
-from mauve_core.analyses.encoders import stored_encoders
+from mauve_core.analyses.encoders import elsewhere, stored_encoders
 from mauve_core.analyses.measure_terms import Value
 from mauve_core.analyses.probe_results import detections, stored_probes
 from mauve_core.analyses.text_measures import measure_standings, measure_title, stored_measurements
 from mauve_core.base.config import AXES, ESTIMATOR_AXES
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import UNKNOWN, printable, with_spread
+from mauve_core.findings.precomputed import run_gap_test, run_main_reason, run_preflight
+from mauve_core.findings.verdicts import Verdict, verdict_of
 from mauve_core.runs import COMPARISON, Run, RunStore
 from mauve_core.runs.folder import read_run
 from mauve_core.scoring.tables import TITLES, mean_and_spread, standings
@@ -98,7 +101,7 @@ def save_run(run: Run, path: str | Path, *, ratings: bool = True) -> Path:
 
 
 def load_run(path: str | Path) -> Run:
-    """Open a run: a file that :meth:`mauve_core.runs.Run.save` wrote, or the folder of a stored run.
+    """Open a run: a file that :meth:`mauve_core.results.Results.save` wrote, or the folder of a stored run.
 
     A file is unpacked into a temporary folder that lasts as long as this process; :meth:`RunStore.import_` keeps it.
 
@@ -114,7 +117,7 @@ def load_run(path: str | Path) -> Run:
         if not (path / COMPARISON).is_file():
             raise InputError(
                 f"The folder {path} is no run",
-                allowed=f"a folder with {COMPARISON}, or a file that run.save or mauve-lens runs export wrote",
+                allowed=f"a folder with {COMPARISON}, or a file that Results(run).save or mauve-lens runs export wrote",
             )
         return read_run(path)
     folder = Path(tempfile.mkdtemp(prefix="mauve-lens-"))
@@ -126,6 +129,17 @@ def load_run(path: str | Path) -> Run:
         raise
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return run
+
+
+def verdict(run: Run) -> Verdict:
+    """Say what a run says; what is slow is kept beside the run (``mauve_core.findings.precomputed``)."""
+    return verdict_of(
+        run.comparison,
+        lambda candidate: run_gap_test(run, "pairwise", candidate),
+        lambda candidate: run_main_reason(run, candidate),
+        run_preflight(run),
+        elsewhere(run),
+    )
 
 
 Page = Literal["decoders", "probes", "encoders"]

@@ -1,4 +1,4 @@
-"""Data frames of a stored run with the numbers that the app shows: scores, tests of pairs, clusters, ledger, texts."""
+"""Data frames with the numbers that the app shows: scores, tests of pairs, clusters, ledger, texts."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def scores(comparison: Comparison) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def pairs(run: Run) -> pd.DataFrame:
+def pairs(comparison: Comparison) -> pd.DataFrame:
     """Return the tests of every two candidates under every score, a row for each.
 
     Returns
@@ -85,11 +85,6 @@ def pairs(run: Run) -> pd.DataFrame:
         detectable (true difference found with probability .8), told_apart, paired (whether the two have units in
         common), n (units in common, or, without any, of both).
     """
-    return pairs_of_comparison(run.comparison)
-
-
-def pairs_of_comparison(comparison: Comparison) -> pd.DataFrame:
-    """As :func:`pairs`, of a comparison that is not stored."""
     import pandas as pd
 
     rows = [{name: getattr(each, name) for name in PAIRS} for each in comparison.differences]
@@ -97,7 +92,11 @@ def pairs_of_comparison(comparison: Comparison) -> pd.DataFrame:
 
 
 def clusters(
-    run: Run, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
+    of: Comparison | Run,
+    candidate: str | None = None,
+    *,
+    kind: PartitionKind = "pairwise",
+    seed: int | None = None,
 ) -> pd.DataFrame:
     """Return the clusters of a candidate under one partition, those that cost most first.
 
@@ -112,38 +111,31 @@ def clusters(
     -------
     DataFrame
         The columns of ``mauve_core.findings.clusters.cluster_table`` without the errors at a weight, after name
-        (made of words of the texts), with low and high: the simultaneous interval of ``cost_share``. Where exchanged
-        texts leave as large a gap (``mauve_core.findings.clusters``), costs and their intervals are NaN, and the
-        clusters are ordered by the difference of their shares.
+        (made of words of the texts: a comparison has none), with low and high: the simultaneous interval of
+        ``cost_share``. Where exchanged texts leave as large a gap (``mauve_core.findings.clusters``), costs and their
+        intervals are NaN, and the clusters are ordered by the difference of their shares.
 
     Raises
     ------
     InputError
         An unknown candidate or seed, or no candidate named where there are several.
     """
-    candidate = run.comparison.the_candidate(candidate).name
-    partition = run.comparison.partition(kind, candidate, seed)
-    explains = run_gap_test(run, kind, candidate).explains
-    rate = run_exchange_rate(run, kind, candidate) if explains else None
-    table = _cluster_table(run.comparison, candidate, partition, rate)
-    names = run_cluster_names(run, kind, candidate, partition.seed)
+    comparison = of.comparison if isinstance(of, Run) else of
+    candidate = comparison.the_candidate(candidate).name
+    partition = comparison.partition(kind, candidate, seed)
+    if not isinstance(of, Run):
+        explains = gap_test(of, kind, candidate).explains
+        return _cluster_table(of, candidate, partition, exchange_rate(of, kind, candidate) if explains else None)
+    explains = run_gap_test(of, kind, candidate).explains
+    rate = run_exchange_rate(of, kind, candidate) if explains else None
+    table = _cluster_table(comparison, candidate, partition, rate)
+    names = run_cluster_names(of, kind, candidate, partition.seed)
     table.insert(1, "name", [names[cluster] for cluster in table["cluster"]])
     return table
 
 
-def clusters_of_comparison(
-    comparison: Comparison, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
-) -> pd.DataFrame:
-    """As :func:`clusters`, of a comparison that is not stored: without name, which is made of words of the texts."""
-    candidate = comparison.the_candidate(candidate).name
-    partition = comparison.partition(kind, candidate, seed)
-    explains = gap_test(comparison, kind, candidate).explains
-    rate = exchange_rate(comparison, kind, candidate) if explains else None
-    return _cluster_table(comparison, candidate, partition, rate)
-
-
 def ledger(
-    run: Run,
+    of: Comparison | Run,
     candidate: str | None = None,
     *,
     kind: PartitionKind = "pairwise",
@@ -160,7 +152,7 @@ def ledger(
     Returns
     -------
     DataFrame
-        direction ("adds", "misses"), cluster (missing where a row sums up several), name (made of words of the texts),
+        direction ("adds", "misses"), cluster (missing where a row sums up several), name (as in :func:`clusters`),
         clusters (how many the row covers), cost (part of the frontier integral), share (of the whole, 0 to 1), low,
         high (the simultaneous interval of share; NaN for a sum), human, model (counts). The shares of all rows sum to
         1.
@@ -170,28 +162,11 @@ def ledger(
     InputError
         As in :func:`clusters`; or exchanged texts leave as large a gap, so that there is none to explain.
     """
-    return _ledger(run.comparison, clusters(run, candidate, kind=kind, seed=seed), candidate, kind, most)
-
-
-def ledger_of_comparison(
-    comparison: Comparison,
-    candidate: str | None = None,
-    *,
-    kind: PartitionKind = "pairwise",
-    seed: int | None = None,
-    most: int = MOST_SHOWN,
-) -> pd.DataFrame:
-    """As :func:`ledger`, of a comparison that is not stored: without name, which is made of words of the texts."""
-    table = clusters_of_comparison(comparison, candidate, kind=kind, seed=seed)
-    return _ledger(comparison, table, candidate, kind, most)
-
-
-def _ledger(
-    comparison: Comparison, table: pd.DataFrame, candidate: str | None, kind: PartitionKind, most: int
-) -> pd.DataFrame:
     import pandas as pd
 
+    table = clusters(of, candidate, kind=kind, seed=seed)
     if table["cost"].isna().any():
+        comparison = of.comparison if isinstance(of, Run) else of
         tested = gap_test(comparison, kind, comparison.the_candidate(candidate).name)
         raise InputError(tested.in_words().rstrip("."), todo="Look at clusters(), which needs no gap")
     if most < 1:

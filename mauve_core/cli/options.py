@@ -490,8 +490,8 @@ def make_run(
 def run_json(run: Run) -> dict[str, Any]:
     """A run's comparison and id, with its verdict, what its preflight found, its empty clusters, and the scores over
     all texts if it is from shards."""
-    from mauve_core.findings.precomputed import run_preflight  # imports SciPy, which other commands do not need
-    from mauve_core.findings.verdicts import verdict
+    from mauve_core.analyses.attached_results import verdict  # imports SciPy, which other commands do not need
+    from mauve_core.findings.precomputed import run_preflight
     from mauve_core.scoring.tables import empty_clusters_json
 
     return {
@@ -521,7 +521,7 @@ def run_table(run: Run) -> str:
 
 def verdict_text(run: Run) -> str:
     """A run's verdict for a terminal, a paragraph for each sentence."""
-    from mauve_core.findings.verdicts import verdict
+    from mauve_core.analyses.attached_results import verdict
 
     return sentences_text(verdict(run).sentences)
 

@@ -408,7 +408,7 @@ def open_run(run: Run, port: int | None = None) -> RunningApp:
         raise InputError(
             f"The app shows the runs of a library, and {run.path} is not in one",
             allowed=f"a run of RunStore(), or of RunStore(folder / {RUNS!r})",
-            todo="Save the run with run.save(path), and open load_run(path)",
+            todo="Save the run with Results(run).save(path), and open load_run(path)",
         )
     port = _free_port() if port is None else port
     command = app_command(port)

@@ -18,14 +18,11 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_plain_spaces, written
-from mauve_core.base.views import view
 from mauve_core.encoders.catalogue import names_our_own, with_weights
 from mauve_core.findings.clusters import LEVEL, GapTest
 from mauve_core.findings.format_checks import Preflight
-from mauve_core.findings.precomputed import run_gap_test, run_main_reason, run_preflight
 from mauve_core.findings.sentences import MOST_NAMES, Name, Origin, Parts, Sentence, filled, listed, sentence
 from mauve_core.findings.why_cards import Reason
-from mauve_core.runs import Run
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Estimate
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.tables import (
@@ -389,23 +386,6 @@ class VerdictJson(TypedDict):
     leaders: list[str]
 
 
-def verdict(run: Run) -> Verdict:
-    """Say what a run says; what is slow is kept beside the run (``mauve_core.findings.precomputed``)."""
-    return verdict_of(
-        run.comparison,
-        lambda candidate: run_gap_test(run, "pairwise", candidate),
-        lambda candidate: run_main_reason(run, candidate),
-        run_preflight(run),
-        elsewhere(run),
-    )
-
-
-def elsewhere(run: Run) -> tuple[Elsewhere, ...]:
-    """The run's candidates under the other encoders of the program, as far as they were compared."""
-    found: tuple[Elsewhere, ...] = view("run.elsewhere")(run)
-    return found
-
-
 def verdict_of(
     comparison: Comparison,
     tested: Callable[[str], GapTest],
@@ -413,8 +393,8 @@ def verdict_of(
     checked: Preflight,
     others_say: Sequence[Elsewhere] = (),
 ) -> Verdict:
-    """:func:`verdict` of a comparison, given its preflight, what other encoders say, and each candidate's gap test and
-    main reason, which are asked as needed.
+    """Say what a comparison says, given its preflight, what other encoders say, and each candidate's gap test and main
+    reason, which are asked as needed.
 
     The reason is that of the farthest candidate among those that are told apart from the closest: it explains the
     widest difference on the leaderboard, and the larger a gap, the surer what is found in it. The closest one's own

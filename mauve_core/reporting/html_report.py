@@ -16,11 +16,11 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from mauve_core.analyses.attached_results import verdict
 from mauve_core.base.errors import InputError
 from mauve_core.figures.draw import figures_json, plotly_script
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
 from mauve_core.findings.sentences import Name
-from mauve_core.findings.verdicts import verdict
 from mauve_core.reporting.attached_sections import ATTACHED, attached_section
 from mauve_core.reporting.blocks import Remarks, Section, charts_of, section_said
 from mauve_core.reporting.cluster_section import clusters_section, diversity_section, findings_section

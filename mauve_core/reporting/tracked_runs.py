@@ -270,19 +270,20 @@ def _of_side(key: str, source: Source) -> dict[str, Setting | None]:
 
 
 def _tables(run: Run, keys: Mapping[str, str]) -> dict[str, pd.DataFrame]:
-    found = {"scores": run.scores().assign(key=lambda table: [keys[name] for name in table["candidate"]])}
+    scores = data_frames.scores(run.comparison)
+    found = {"scores": scores.assign(key=[keys[name] for name in scores["candidate"]])}
     if len(keys) > 1:
-        found["pairs"] = run.pairs()
+        found["pairs"] = data_frames.pairs(run.comparison)
     for name, key in keys.items():
-        found[f"clusters_{key}"] = run.clusters(name).drop(columns="name")
+        found[f"clusters_{key}"] = data_frames.clusters(run, name).drop(columns="name")
     return found
 
 
 def _text_tables(run: Run, keys: Mapping[str, str]) -> dict[str, pd.DataFrame]:
     found = {}
     for name, key in keys.items():
-        found[f"texts_{key}"] = data_frames.storable(run.texts(name))
-        found[f"cluster_names_{key}"] = run.clusters(name)[["cluster", "name"]]
+        found[f"texts_{key}"] = data_frames.storable(data_frames.texts(run, name))
+        found[f"cluster_names_{key}"] = data_frames.clusters(run, name)[["cluster", "name"]]
     return found
 
 

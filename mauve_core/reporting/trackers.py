@@ -45,7 +45,7 @@ def log_run(run: Run, to: str, *, project: str | None = None, texts: bool = Fals
 
     Examples
     --------
-    >>> run.log("mlflow", project="decoders")  # doctest: +SKIP
+    >>> Results(run).log("mlflow", project="decoders")  # doctest: +SKIP
     """
     from mauve_core.reporting.tracked_runs import log_to_mlflow, log_to_wandb, tracked  # imports what draws figures
 

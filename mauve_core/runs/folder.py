@@ -9,7 +9,7 @@ Later results: ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite`
 notes, and moves with the run; :func:`merged` handles changes that others made since a person last looked.
 
 The record is written last and holds the SHA-256 of every array, so that labels or features that were exchanged are
-noticed where they are read. Methods of a run that packages above carry out are those of :class:`RunViews`.
+noticed where they are read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 from zipfile import BadZipFile
 
 import numpy as np
@@ -34,25 +34,16 @@ from numpy.typing import NDArray
 
 from mauve_core.base.archives import load_array
 from mauve_core.base.arguments import require_text
-from mauve_core.base.config import HUMAN, TEXT, PartitionKind, encoder_in_words
+from mauve_core.base.config import TEXT, encoder_in_words
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import digest_of_file, read_stored, require_digest, write_array, write_atomically
 from mauve_core.base.formatting import short
 from mauve_core.base.json_codec import Count, Holds, from_json, require_few_values
-from mauve_core.base.views import view
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import summary_of_comparison
 from mauve_core.texts import Corpus, limits
 from mauve_core.texts.media import archive_beside
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mauve_core.scoring.estimates import Divergence
-    from mauve_core.scoring.result import Estimate
-
 
 ABOUT = "about.json"
 # Limits: characters of a name, characters of a tag, tags per run, characters of the notes.
@@ -197,124 +188,6 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:60]}…")
 
 
-class RunViews:
-    """Methods of :class:`mauve_core.runs.Run` that packages above the store carry out."""
-
-    comparison: Comparison
-
-    def scores(self) -> pd.DataFrame:
-        """Return every score of every candidate; see :func:`mauve_core.analyses.data_frames.scores`."""
-        return self.comparison.scores()
-
-    def pairs(self) -> pd.DataFrame:
-        """Return the tests of every two candidates; see :func:`mauve_core.analyses.data_frames.pairs`."""
-        frame: pd.DataFrame = view("run.pairs")(self)
-        return frame
-
-    def clusters(
-        self, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
-    ) -> pd.DataFrame:
-        """Return the clusters of a candidate; see :func:`mauve_core.analyses.data_frames.clusters`.
-
-        Parameters
-        ----------
-        candidate : str, optional
-            May be left out if the run has only one.
-        """
-        frame: pd.DataFrame = view("run.clusters")(self, candidate, kind=kind, seed=seed)
-        return frame
-
-    def ledger(
-        self,
-        candidate: str | None = None,
-        *,
-        kind: PartitionKind = "pairwise",
-        seed: int | None = None,
-        most: int = 12,
-    ) -> pd.DataFrame:
-        """Return what makes up a candidate's gap; see :func:`mauve_core.analyses.data_frames.ledger`.
-
-        Parameters
-        ----------
-        candidate : str, optional
-            May be left out if there is only one.
-        most : int
-            Clusters of either direction with a row of their own.
-        """
-        frame: pd.DataFrame = view("run.ledger")(self, candidate, kind=kind, seed=seed, most=most)
-        return frame
-
-    def findings(self, candidate: str | None = None, *, q: float = 0.05, reference: str = HUMAN) -> pd.DataFrame:
-        """Return what a candidate does more or less than people; see
-        :func:`mauve_core.findings.finding.findings_frame`.
-
-        Parameters
-        ----------
-        candidate : str, optional
-            May be left out if there is only one.
-        q : float in (0, 1)
-            Expected share of false findings, at most.
-        reference : str
-            Source that takes the place of the human texts.
-        """
-        frame: pd.DataFrame = view("run.findings")(self, candidate, q=q, reference=reference)
-        return frame
-
-    def texts(
-        self,
-        candidate: str | None = None,
-        *,
-        cluster: int | None = None,
-        kind: PartitionKind = "pairwise",
-        seed: int | None = None,
-        vectors: bool = False,
-    ) -> pd.DataFrame:
-        """Return the human texts and a candidate's with clusters; see :func:`mauve_core.analyses.data_frames.texts`.
-
-        Parameters
-        ----------
-        candidate : str, optional
-            May be left out if the run has only one: clusters of two candidates are others.
-        """
-        frame: pd.DataFrame = view("run.texts")(self, candidate, cluster=cluster, kind=kind, seed=seed, vectors=vectors)
-        return frame
-
-    def divergence(
-        self,
-        function: Divergence,
-        *,
-        kind: PartitionKind = "pairwise",
-        smoothing: str = "none",
-        bounds: tuple[float, float] = (0.0, float("inf")),
-    ) -> dict[str, Estimate]:
-        """Apply a divergence of your own; see :func:`mauve_core.scoring.estimates.divergence`."""
-        return self.comparison.divergence(function, kind=kind, smoothing=smoothing, bounds=bounds)
-
-    def figure(self, name: str, **settings: Any) -> Any:
-        """Draw a figure; arguments as in :func:`mauve_core.figures.by_name.figure`."""
-        return view("figure")(self, name, **settings)
-
-    def save(self, path: str | Path, *, ratings: bool = True) -> Path:
-        """Write the run to one file; see :func:`mauve_core.analyses.attached_results.save_run`."""
-        file: Path = view("run.save")(self, path, ratings=ratings)
-        return file
-
-    def log(self, to: str, *, project: str | None = None, texts: bool = False) -> Any:
-        """Log the run to an experiment tracker, ``wandb`` or ``mlflow``, and return where it went.
-
-        See :func:`mauve_core.reporting.trackers.log_run`. Texts, which may be private, are logged only with
-        ``texts``.
-        """
-        return view("run.log")(self, to, project=project, texts=texts)
-
-    def open(self, port: int | None = None) -> Any:
-        """Start the app on this run and return at once; see :func:`mauve_core.cli.serving.open_run`.
-
-        The app runs until ``close()`` of what is returned, or until Python ends.
-        """
-        return view("run.open")(self, port)
-
-
 COMPARISON = "comparison.json"
 ATTACHED = "attached"
 RATINGS = "ratings.sqlite"
@@ -418,7 +291,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
-class Run(RunViews):
+class Run:
     """A stored comparison with its texts; ``corpora`` has a key for each source, ``human`` included.
 
     ``files`` is as in :class:`RunRecord`.
@@ -435,8 +308,7 @@ class Run(RunViews):
     files: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        title = f"Run {short(self.name)} of {self.created[:10]} (id {self.id})"
-        return summary_of_comparison(self.comparison, title)
+        return self.comparison.in_lines(f"Run {short(self.name)} of {self.created[:10]} (id {self.id})")
 
     def features(self, source: str) -> NDArray[np.floating] | None:
         """Return the (n, d) features of ``source`` as a read-only memory map; None if the run was saved without them.

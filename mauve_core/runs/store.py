@@ -69,7 +69,7 @@ class RunStore:
     Examples
     --------
     >>> import numpy as np
-    >>> from mauve_core import RunStore, compare, corpus_from_texts
+    >>> from mauve_core import Results, RunStore, compare, corpus_from_texts
     >>> rng = np.random.default_rng(0)
     >>> names = ("human", "greedy")
     >>> corpora = {name: corpus_from_texts([f"{name} {number}" for number in range(40)], name=name) for name in names}
@@ -78,7 +78,7 @@ class RunStore:
     >>> run = RunStore().save("A first look", result, corpora, features)
     >>> run.id, [summary.id for summary in RunStore().list()]
     ('a-first-look', ['a-first-look'])
-    >>> RunStore().load("a-first-look").texts().columns[:4].tolist()
+    >>> Results(RunStore().load("a-first-look")).texts().columns[:4].tolist()
     ['source', 'id', 'cluster', 'text']
     """
 

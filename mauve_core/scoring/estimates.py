@@ -580,11 +580,12 @@ def divergence(
     --------
     >>> import numpy as np
     >>> from mauve_core import compare
+    >>> from mauve_core.scoring.estimates import divergence
     >>> rng = np.random.default_rng(0)
     >>> texts = {name: [f"{name} {number}" for number in range(40)] for name in ("human", "greedy")}
     >>> features = {"human": rng.normal(size=(40, 8)), "greedy": rng.normal(1, size=(40, 8))}
     >>> result = compare(texts["human"], {"greedy": texts["greedy"]}, features=features, seeds=3, draw_map=False)
-    >>> distances = result.divergence(lambda p, q: np.abs(p - q).sum() / 2)
+    >>> distances = divergence(result, lambda p, q: np.abs(p - q).sum() / 2)
     >>> distances["greedy"]
     <Estimate 0... ± 0... (0... to ...), 3 seeds>
     """

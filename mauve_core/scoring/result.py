@@ -2,18 +2,17 @@
 
 P is always the human side, Q a candidate. Labels are cluster numbers from 0 to k - 1, one per text in corpus order, so
 a cluster's text ids can be looked up. A score has its spread: over k-means seeds, over generations, and over texts as a
-bootstrap interval. What a comparison says of itself in tables, frames and figures is done by modules above
-(:mod:`mauve_core.base.views`).
+bootstrap interval. :class:`mauve_core.results.Results` has tables and figures of them.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +20,21 @@ from numpy.typing import NDArray
 from mauve_core.base.arguments import named
 from mauve_core.base.config import HUMAN, KINDS, SCORES, TEXT, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_named_spreads, with_plain_spaces, with_spread
+from mauve_core.base.formatting import (
+    SCORE_DECIMALS,
+    interval,
+    short,
+    summary,
+    with_named_spreads,
+    with_plain_spaces,
+    with_spread,
+)
 from mauve_core.base.json_codec import Count, Holds, NotNegative, PValue, Within
-from mauve_core.base.views import view
 from mauve_core.base.words import Words
 from mauve_core.stats.units import Units, connected, generation_units, too_few, units_of
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.normalizing_steps import Change, steps_of
 from mauve_core.texts.pairing import MatchedBy
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 Values = Annotated[tuple[float, ...], Holds(bool, "one number or more")]
 Generations = Annotated[tuple[float, ...], Holds(lambda values: len(values) > 1, "two numbers or more")]
@@ -82,9 +84,12 @@ class Estimate:
         return f"{self}"
 
     def __repr__(self) -> str:
-        shown = f"{self} ({interval(self.low, self.high, SCORE_DECIMALS)})"
         seeds = len(self.values)
-        return with_plain_spaces(f"<Estimate {shown}, {seeds:,} seed{'' if seeds == 1 else 's'}>")
+        return with_plain_spaces(f"<Estimate {self._with_interval}, {seeds:,} seed{'' if seeds == 1 else 's'}>")
+
+    @property
+    def _with_interval(self) -> str:
+        return f"{self} ({interval(self.low, self.high, SCORE_DECIMALS)})"
 
     @property
     def generations_sd(self) -> float | None:
@@ -122,102 +127,6 @@ class SeedSpread:
         return cls(float(array.mean()), sd, tuple(array.tolist()))
 
 
-class ComparisonViews:
-    """Methods of :class:`mauve_core.scoring.result.Comparison` that hold no numbers of their own.
-
-    Packages above it carry out those that return frames and figures.
-    """
-
-    candidates: tuple[Candidate, ...]
-
-    def __getitem__(self, name: str) -> Candidate:
-        """Return the candidate of that name; an UnknownNameError, which is an InputError, lists the names."""
-        return named(name, {candidate.name: candidate for candidate in self.candidates}, "candidate")
-
-    def __contains__(self, name: object) -> bool:
-        """Whether a candidate has that name, or is the one given."""
-        return any(name == each.name or name is each for each in self.candidates)
-
-    def __iter__(self) -> Iterator[Candidate]:
-        """Go through the candidates in the order in which they were given."""
-        return iter(self.candidates)
-
-    def __len__(self) -> int:
-        """Return the number of candidates."""
-        return len(self.candidates)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return [candidate.name for candidate in self.candidates]
-
-    def scores(self) -> pd.DataFrame:
-        """Return every score of every candidate; see :func:`mauve_core.analyses.data_frames.scores`."""
-        frame: pd.DataFrame = view("scores")(self)
-        return frame
-
-    def pairs(self) -> pd.DataFrame:
-        """Return the tests of every two candidates; see :func:`mauve_core.analyses.data_frames.pairs`."""
-        frame: pd.DataFrame = view("comparison.pairs")(self)
-        return frame
-
-    def clusters(
-        self, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
-    ) -> pd.DataFrame:
-        """Return the clusters of a candidate; see :func:`mauve_core.analyses.data_frames.clusters`.
-
-        They have no names, which are words of the texts: a comparison holds labels, a run has the texts.
-
-        Parameters
-        ----------
-        candidate : str, optional
-            May be left out if there is only one.
-        """
-        frame: pd.DataFrame = view("comparison.clusters")(self, candidate, kind=kind, seed=seed)
-        return frame
-
-    def ledger(
-        self,
-        candidate: str | None = None,
-        *,
-        kind: PartitionKind = "pairwise",
-        seed: int | None = None,
-        most: int = 12,
-    ) -> pd.DataFrame:
-        """Return what makes up a candidate's gap; see :func:`mauve_core.analyses.data_frames.ledger`.
-
-        Parameters
-        ----------
-        candidate : str, optional
-            May be left out if there is only one.
-        most : int
-            Clusters of either direction with a row of their own.
-        """
-        frame: pd.DataFrame = view("comparison.ledger")(self, candidate, kind=kind, seed=seed, most=most)
-        return frame
-
-    def texts(self, *_: Any, **__: Any) -> NoReturn:
-        """Raise an InputError: a comparison holds no texts, a stored run does."""
-        raise InputError(
-            "A comparison holds labels and scores, no texts",
-            todo="Store it with its corpora, run = RunStore().save(name, comparison, corpora), then use run.texts()",
-        )
-
-    def divergence(
-        self,
-        function: Callable[[NDArray[np.float64], NDArray[np.float64]], Any],
-        *,
-        kind: PartitionKind = "pairwise",
-        smoothing: str = "none",
-        bounds: tuple[float, float] = (0.0, float("inf")),
-    ) -> dict[str, Estimate]:
-        """Apply a divergence of your own; see :func:`mauve_core.scoring.estimates.divergence`."""
-        found: dict[str, Estimate] = view("divergence")(self, function, kind=kind, smoothing=smoothing, bounds=bounds)
-        return found
-
-    def figure(self, name: str, **settings: Any) -> Any:
-        """Draw a figure; arguments as in :func:`mauve_core.figures.by_name.figure`."""
-        return view("figure")(self, name, **settings)
-
-
 @dataclass(frozen=True)
 class Partition:
     """A clustering of the human side with one candidate (pairwise) or with all candidates (joint), under one seed.
@@ -241,8 +150,8 @@ class Partition:
     labels: Mapping[str, NDArray[np.int32]]
 
     def __repr__(self) -> str:
-        shown: str = view("partition.summary")(self)
-        return shown
+        texts = sum(labels.size for labels in self.labels.values())
+        return f"<Partition: {self.kind}, seed {self.seed}, {self.k:,} clusters of {texts:,} texts>"
 
     def counts(self, source: str) -> NDArray[np.int64]:
         """(k,) number of texts of ``source`` in each cluster."""
@@ -346,8 +255,8 @@ class Candidate:
     partitions: tuple[Partition, ...]
 
     def __repr__(self) -> str:
-        shown: str = view("candidate.summary")(self)
-        return shown
+        lines = [f"{name} {estimate._with_interval}" for name, estimate in self.scores.items()]
+        return summary(f"<Candidate {short(self.name)}: {self._size}>", lines, of="scores")
 
     def __getitem__(self, score: str) -> Estimate:
         """Return a score from the pairwise partitions; an UnknownNameError lists the names."""
@@ -359,6 +268,10 @@ class Candidate:
     @property
     def name(self) -> str:
         return self.source.name
+
+    @property
+    def _size(self) -> str:
+        return f"n = {self.source.n_scored:,}" + "".join(f", k = {each.k:,}" for each in self.partitions[:1])
 
     def estimate(self, score: str, kind: PartitionKind) -> Estimate:
         """Return the estimate of one score from the partitions of that kind."""
@@ -469,7 +382,7 @@ class LikeForLike:
 
 
 @dataclass(frozen=True)
-class Comparison(ComparisonViews):
+class Comparison:
     """One human corpus against any number of candidates.
 
     Attributes
@@ -529,6 +442,25 @@ class Comparison(ComparisonViews):
     generations: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     groups: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     contents: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Candidate:
+        """Return the candidate of that name; an UnknownNameError, which is an InputError, lists the names."""
+        return named(name, {candidate.name: candidate for candidate in self.candidates}, "candidate")
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a candidate has that name, or is the one given."""
+        return any(name == each.name or name is each for each in self.candidates)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """Go through the candidates in the order in which they were given."""
+        return iter(self.candidates)
+
+    def __len__(self) -> int:
+        """Return the number of candidates."""
+        return len(self.candidates)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [candidate.name for candidate in self.candidates]
 
     @property
     def has_words(self) -> bool:
@@ -646,10 +578,13 @@ class Comparison(ComparisonViews):
             return (np.arange(self.candidate(candidate).source.n),)
         return tuple(np.flatnonzero(own == number) for number in range(int(own.max()) + 1))
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
-        """Print the leaderboard under IPython, instead of every label."""
-        printer.text(view("comparison.table")(self))
-
     def __repr__(self) -> str:
-        shown: str = view("comparison.summary")(self)
-        return shown
+        return self.in_lines("Comparison")
+
+    def in_lines(self, title: str) -> str:
+        """Below a title, say what was compared and each candidate's MAUVE, the best first, in a few lines."""
+        warned = f", {len(self.warnings):,} in .warnings" if self.warnings else ""
+        best = sorted(self.candidates, key=lambda each: each["mauve"].mean, reverse=True)
+        lines = [f"{short(each.name)}, MAUVE {each['mauve']._with_interval}, {each._size}" for each in best]
+        title = f"<{title}: {self.human.n:,} human texts{warned}, {self.config.made_by}>"
+        return summary(title, lines, of="candidates")

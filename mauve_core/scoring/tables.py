@@ -35,8 +35,6 @@ from mauve_core.base.formatting import (
     interval,
     over_generations,
     printable,
-    short,
-    summary,
     with_plain_spaces,
     with_spread,
     written,
@@ -51,7 +49,6 @@ from mauve_core.scoring.result import (
     Difference,
     Estimate,
     LikeForLike,
-    Partition,
     SeedSpread,
     Source,
     lower_median,
@@ -807,41 +804,3 @@ def alike(sizes: Iterable[int], k: int) -> bool:
     """Return whether scores at these numbers of texts, at least 1 each, may be compared, in k clusters."""
     found = list(sizes)
     return not found or (max(found) - min(found)) * math.sqrt(k) <= SIZE_TOLERANCE * min(found)
-
-
-def summary_of_comparison(comparison: Comparison, title: str = "Comparison") -> str:
-    """Name the texts, the encoder and each candidate's MAUVE, the best first."""
-    encoder, count = comparison.config.encoder, len(comparison.candidates)
-    origin = comparison.config.features_from
-    given = "features given" if origin is None else f"features of {short(origin)}"
-    made = given if encoder is None else f"encoder {short(encoder.model)}"
-    words = f"{comparison.human.n:,} human texts, {count:,} candidate{'' if count == 1 else 's'}, {made}"
-    if comparison.warnings:
-        words += f", {len(comparison.warnings):,} in .warnings"
-    lines = [_summary_line(standing.candidate, "mauve") for standing in standings(comparison)]
-    return summary(f"<{title}: {words}>", lines, of="candidates")
-
-
-def summary_of_candidate(candidate: Candidate) -> str:
-    """Name the candidate, its texts and its scores."""
-    lines = [_summary_score(score, candidate.scores[score]) for score in SCORES if score in candidate.scores]
-    return summary(f"<Candidate {short(candidate.name)}: {_summary_size(candidate)}, pairwise partitions>", lines)
-
-
-def summary_of_partition(partition: Partition) -> str:
-    """Name the kind, seed and sizes of a partition."""
-    sides = [f"{short(name)}: {labels.size:,} texts" for name, labels in partition.labels.items()]
-    return summary(f"<Partition: {partition.kind}, seed {partition.seed}, {partition.k:,} clusters>", sides, of="sides")
-
-
-def _summary_line(candidate: Candidate, score: str) -> str:
-    shown = [_summary_score(score, candidate.scores[score])] if score in candidate.scores else []
-    return ", ".join([short(candidate.name), *shown, _summary_size(candidate)])
-
-
-def _summary_score(score: str, estimate: Estimate) -> str:
-    return f"{TITLES[score]} {estimate} ({interval(estimate.low, estimate.high, SCORE_DECIMALS)})"
-
-
-def _summary_size(candidate: Candidate) -> str:
-    return f"n = {texts_scored(candidate.source)}" + "".join(f", k = {part.k:,}" for part in candidate.partitions[:1])

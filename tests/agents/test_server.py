@@ -12,11 +12,12 @@ from mcp.server import MCPServer
 from mauve_core.agents import page_text, tools
 from mauve_core.agents.access import Access, access_of
 from mauve_core.agents.server import build_server
+from mauve_core.analyses.attached_results import verdict
 from mauve_core.base import faults, sharing
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.findings.clusters import costed_table
-from mauve_core.findings.verdicts import mean_and_interval, verdict
+from mauve_core.findings.verdicts import mean_and_interval
 from mauve_core.runs import Run
 from tests.agents.calling import Session, talk, texts_in
 from tests.agents.injecting import WORD, make_injecting_run

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analyses.attached_results import verdict
 from mauve_core.base.config import HUMAN
 from mauve_core.base.words import TEXTS
 from mauve_core.findings.copied import SEEN, CopiedTexts, copied_texts, with_seen, without, words_of_text
 from mauve_core.findings.format_checks import Preflight, headline, preflight, rule_sentence, shown_rows, to_text
 from mauve_core.findings.precomputed import run_preflight
-from mauve_core.findings.verdicts import verdict
 from mauve_core.runs import RunStore
 from mauve_core.texts import corpus_from_texts
 from mauve_core.texts.pairing import prompts_of

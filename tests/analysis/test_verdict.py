@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mauve_core.analyses.attached_results import verdict
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.findings.clusters import GapTest
 from mauve_core.findings.copied import CopiedTexts
 from mauve_core.findings.format_checks import FormatDifference, Preflight
 from mauve_core.findings.sentences import Name
-from mauve_core.findings.verdicts import Elsewhere, Verdict, verdict, verdict_of
+from mauve_core.findings.verdicts import Elsewhere, Verdict, verdict_of
 from mauve_core.findings.why_cards import Reason
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare

@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components.markup import escaped
 from mauve_app.components.scores import in_markdown
 from mauve_app.views import compare
+from mauve_core.analyses.attached_results import verdict
 from mauve_core.analyses.comparison_task import RecompareTask
 from mauve_core.analyses.encoders import ATTACHMENT as ENCODERS
 from mauve_core.analyses.encoders import EncoderTable
@@ -31,7 +32,6 @@ from mauve_core.base.words import TEXTS
 from mauve_core.figures.theme import as_label
 from mauve_core.findings.precomputed import run_main_reason
 from mauve_core.findings.sentences import Sentence
-from mauve_core.findings.verdicts import verdict
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.runs import Run, RunStore

@@ -16,6 +16,7 @@ import pytest
 
 from mauve_app.server import serve
 from mauve_core.__main__ import DEBUG_VARIABLE, build_parser, main
+from mauve_core.analyses.attached_results import verdict
 from mauve_core.analyses.comparison_task import ComparisonTask
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
@@ -26,7 +27,6 @@ from mauve_core.cli import serving
 from mauve_core.cli.comparing import task_of
 from mauve_core.cli.input_files import for_source, named
 from mauve_core.findings.format_checks import preflight
-from mauve_core.findings.verdicts import verdict
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import empty_clusters_json

@@ -130,5 +130,5 @@ def test_scores_and_pairs_are_those_of_the_comparison(run: Run) -> None:
     scores = data_frames.scores(run.comparison).set_index(["candidate", "score", "partition"])
     own = run.comparison.candidate(NAME).joint_scores["mauve"]
     assert scores.loc[(NAME, "mauve", "joint"), ["mean", "low", "high"]].tolist() == [own.mean, own.low, own.high]
-    pairs = data_frames.pairs(run)
+    pairs = data_frames.pairs(run.comparison)
     assert pairs["p_adjusted"].tolist() == [each.p_adjusted for each in run.comparison.differences]

@@ -23,11 +23,11 @@ for source in json.load(sys.stdin):
     result.raise_error()
 names = shell.user_ns
 found = {
-    "scores": {each.name: float(each["mauve"]) for each in names["result"]},
+    "scores": {each.name: float(each["mauve"]) for each in names["comparison"]},
     "answer": str(names["verdict"](names["run"]).closest),
     "findings": names["findings"]["sentence"].tolist(),
     "shown": names["shown"]["text"].tolist(),
-    "costliest": names["run"].texts("greedy", cluster=names["costliest"])["text"].tolist(),
+    "costliest": names["results"].texts("greedy", cluster=names["costliest"])["text"].tolist(),
     "last": result.result,
 }
 with open("found.json", "w") as file:

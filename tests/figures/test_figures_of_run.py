@@ -10,6 +10,7 @@ import pytest
 from mauve_core.analyses.attached_results import DOCUMENTS
 from mauve_core.analyses.text_measures import stored_measurements
 from mauve_core.base.errors import InputError
+from mauve_core.figures.by_name import figure
 from mauve_core.figures.measures import panels_figure
 from mauve_core.figures.of_run import RUN_FIGURES
 from mauve_core.runs import Run
@@ -29,21 +30,21 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_every_stored_result_has_its_figure(own_home: Path) -> None:
     run = add_everything(make_run(own_home, n=60, seeds=2, projection=False), own_home)
     for name in STORED:
-        drawn = run.figure(name)
+        drawn = figure(run, name)
         assert type(drawn) is go.Figure, name
         assert len(drawn.data) > 0, name
     table = stored_measurements(run)
     assert table is not None
     order = [candidate.name for candidate in run.comparison.candidates]
-    assert run.figure("measures").to_json() == panels_figure(table, order).to_json()
+    assert figure(run, "measures").to_json() == panels_figure(table, order).to_json()
     for part in ("accuracy", "agreement"):
-        assert len(run.figure(f"metadata-{part}").data) > 0
+        assert len(figure(run, f"metadata-{part}").data) > 0
     with pytest.raises(InputError, match="No column of metadata"):  # none of these texts has a number that varies
-        run.figure("metadata-explained")
+        figure(run, "metadata-explained")
 
 
 @pytest.mark.parametrize("name", RUN_FIGURES)
 def test_a_missing_result_names_the_command_that_makes_it(name: str, bare: Run) -> None:
     assert RUN_FIGURES[name][0] in DOCUMENTS
     with pytest.raises(InputError, match=rf"has no {RUN_FIGURES[name][0]} to draw.*mauve-lens \w+ synthetic"):
-        bare.figure(name)
+        figure(bare, name)

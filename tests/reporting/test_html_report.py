@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from markupsafe import escape
 
+from mauve_core.analyses.attached_results import verdict
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import percent_with_interval, significant, with_plain_spaces, with_spreads
 from mauve_core.figures.frontier import DRAWN_WEIGHTS
 from mauve_core.findings.clusters import costed_table, gap_test
 from mauve_core.findings.precomputed import run_cluster_names
-from mauve_core.findings.verdicts import verdict
 from mauve_core.reporting import score_sections
 from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
 from mauve_core.reporting.html_report import html_report

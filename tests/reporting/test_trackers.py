@@ -18,6 +18,7 @@ from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.reporting import tracked_runs
 from mauve_core.reporting.tracked_runs import TAG, Logged, candidate_keys, tracked, without_password
+from mauve_core.results import Results
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.texts import Corpus, corpus_from_texts
@@ -72,7 +73,7 @@ def expected(run: Run) -> dict[str, float]:
     """Metrics, written out a second time."""
     found = {}
     for name, key in (("close", "close"), (AWKWARD, KEY)):
-        scores = run.scores()
+        scores = Results(run).scores()
         for row in scores[(scores["candidate"] == name) & (scores["partition"] == "pairwise")].to_dict("records"):
             parts = (("", "mean"), ("_low", "low"), ("_high", "high"), ("_sd", "sd"))
             found |= {f"{key}/{row['score']}{part}": row[column] for part, column in parts}
@@ -156,12 +157,12 @@ def test_wandb_has_the_numbers_settings_tables_and_figures(
     config = {each.key: json.loads(each.value_json) for each in begun.config.update if each.key != "_wandb"}
     assert config == dict(tracked(run).settings)
     table = media(folder, "tables/scores")
-    assert table["columns"] == [*run.scores().columns, "key"]
-    assert [row[3] for row in table["data"]] == run.scores()["mean"].tolist()
-    assert len(media(folder, "tables/pairs")["data"]) == len(run.pairs())
+    assert table["columns"] == [*Results(run).scores().columns, "key"]
+    assert [row[3] for row in table["data"]] == Results(run).scores()["mean"].tolist()
+    assert len(media(folder, "tables/pairs")["data"]) == len(Results(run).pairs())
     assert len(media(folder, f"tables/clusters_{KEY}")["data"]) == 4
     for name in ("leaderboard", "frontier"):
-        assert media(folder, f"figures/{name}") == json.loads(run.figure(name).to_json())
+        assert media(folder, f"figures/{name}") == json.loads(Results(run).figure(name).to_json())
 
 
 @pytest.mark.slow
@@ -170,7 +171,7 @@ def test_a_table_that_wandb_would_cut_is_refused(run: Run, here: Path, monkeypat
 
     monkeypatch.setattr(wandb.Table, "MAX_ROWS", 3)
     with pytest.raises(InputError, match=r"scores is too long for W&B\. Allowed: up to 3 rows\. Received: 16"):
-        run.log("wandb")
+        Results(run).log("wandb")
     assert offline_runs(here) == []
 
 
@@ -181,7 +182,7 @@ def test_a_folder_that_cannot_be_made_is_not_replaced_by_another(
     (here / "file").touch()
     monkeypatch.setenv("WANDB_DIR", str(here / "file"))
     with pytest.raises(InputError, match=r"could not be logged to W&B: .*File exists"):
-        run.log("wandb")
+        Results(run).log("wandb")
 
 
 @pytest.mark.slow
@@ -201,12 +202,12 @@ def test_a_table_of_a_long_name_is_logged_under_a_shorter_one(run: Run, here: Pa
 def test_a_mode_of_wandb_that_keeps_nothing_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
     monkeypatch.setenv("WANDB_MODE", mode)
     with pytest.raises(InputError, match=f"W&B cannot be used with WANDB_MODE={mode}"):
-        run.log("wandb")
+        Results(run).log("wandb")
 
 
 @pytest.mark.slow
 def test_wandb_gets_texts_only_if_asked_and_collects_nothing_by_itself(run: Run, here: Path) -> None:
-    first = run.log("wandb")
+    first = Results(run).log("wandb")
     (folder,) = offline_runs(here)
     assert (first.project, first.where, first.again) == ("mauve-lens", str(folder), None)
     assert not any(SECRET.encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
@@ -215,7 +216,7 @@ def test_wandb_gets_texts_only_if_asked_and_collects_nothing_by_itself(run: Run,
     assert not collected & {"requirements.txt", "wandb-metadata.json", "output.log", "diff.patch"}
     (begun,) = of_kind(folder, "run")
     assert (begun.host, begun.git.remote_url) == ("", "")
-    second = run.log("wandb", texts=True)
+    second = Results(run).log("wandb", texts=True)
     assert second.id == first.id
     (artifact,) = (each for each in of_kind(Path(second.where), "artifact") if each.type == "mauve-lens-texts")
     files = {each.path: Path(each.local_path) for each in artifact.manifest.contents}
@@ -224,7 +225,7 @@ def test_wandb_gets_texts_only_if_asked_and_collects_nothing_by_itself(run: Run,
     )
     table = json.loads(files["texts_close.table.json"].read_text(encoding="utf-8"))
     column = table["columns"].index("text")
-    assert [row[column] for row in table["data"]] == run.texts("close")["text"].tolist()
+    assert [row[column] for row in table["data"]] == Results(run).texts("close")["text"].tolist()
     assert SCRIPT in [row[column] for row in table["data"]]
     assert files["report.html"].read_bytes().startswith(b"<!DOCTYPE html>")
 
@@ -271,9 +272,10 @@ def test_mlflow_has_the_numbers_settings_tables_and_figures(
         f"tables/{name}.json" for name in ("clusters_close", f"clusters_{KEY}", "pairs", "scores")
     ]
     table = json.loads(artifact(client, number, "tables/scores.json", here))
-    assert table["columns"] == [*run.scores().columns, "key"]
-    assert [row[0] for row in table["data"]] == run.scores()["candidate"].tolist()
-    assert [row[3] for row in table["data"]] == pytest.approx(run.scores()["mean"].tolist(), abs=1e-9)  # ten digits
+    scores = Results(run).scores()
+    assert table["columns"] == [*scores.columns, "key"]
+    assert [row[0] for row in table["data"]] == scores["candidate"].tolist()
+    assert [row[3] for row in table["data"]] == pytest.approx(scores["mean"].tolist(), abs=1e-9)  # ten digits
     page = artifact(client, number, "figures/leaderboard.html", here)
     assert "Plotly.newPlot" in page
     assert AWKWARD not in page, "a name would end the script"
@@ -281,18 +283,18 @@ def test_mlflow_has_the_numbers_settings_tables_and_figures(
 
 @pytest.mark.trial
 def test_a_run_logged_to_mlflow_again_is_found_and_gets_what_it_lacks(run: Run, here: Path, client: Any) -> None:
-    first = run.log("mlflow")
+    first = Results(run).log("mlflow")
     assert (first.project, first.again) == ("mauve-lens", False)
     before = artifact(client, first.id, "tables/scores.json", here)
     assert not any(SECRET.encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
-    second = run.log("mlflow", texts=True)
+    second = Results(run).log("mlflow", texts=True)
     assert (second.id, second.again) == (first.id, True)
     assert "which was there already and got what it lacked" in str(second)
     assert artifact(client, first.id, "tables/scores.json", here) == before
     assert artifacts(client, first.id) == ["figures", "report.html", "tables", "texts"]
     table = json.loads(artifact(client, first.id, "texts/texts_close.json", here))
     column = table["columns"].index("text")
-    assert [row[column] for row in table["data"]] == run.texts("close")["text"].tolist()
+    assert [row[column] for row in table["data"]] == Results(run).texts("close")["text"].tolist()
     assert [each.value for each in client.get_metric_history(first.id, "close/mauve")] == [
         run.comparison["close"]["mauve"].mean
     ]
@@ -336,10 +338,10 @@ def test_a_logging_that_fails_midway_is_marked_as_failed_and_can_be_repeated(
     with monkeypatch.context() as patch:
         patch.setattr(MlflowClient, "log_figure", refuse)
         with pytest.raises(InputError, match="The run could not be logged to MLflow: the disk of the server is full"):
-            run.log("mlflow")
+            Results(run).log("mlflow")
     experiment = client.get_experiment_by_name("mauve-lens")
     (found,) = client.search_runs([experiment.experiment_id])
     assert found.info.status == "FAILED"
-    assert run.log("mlflow").id == found.info.run_id
+    assert Results(run).log("mlflow").id == found.info.run_id
     assert client.get_run(found.info.run_id).info.status == "FINISHED"
     assert artifacts(client, found.info.run_id, "figures") == ["figures/frontier.html", "figures/leaderboard.html"]

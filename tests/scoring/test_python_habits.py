@@ -96,7 +96,7 @@ def test_a_large_object_is_a_few_short_lines_that_control_no_terminal(kind: str)
 def test_a_comparison_names_every_score_with_its_spread_the_best_first() -> None:
     comparison = make_comparison()
     title, *lines = repr(comparison).split("\n")
-    assert title == "<Comparison: 7 human texts, 2 candidates, features given, 1 in .warnings>"
+    assert title == "<Comparison: 7 human texts, 1 in .warnings, features given>"
     best = comparison["b"]["mauve"]
     assert lines[0] == f"  'b', MAUVE {best.mean:.3f} ± {best.sd:.3f} ({best.low:.3f} to {best.high:.3f}), n = 6, k = 3"
     assert len(lines) == 2

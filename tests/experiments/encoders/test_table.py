@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mauve_core.analyses.attached_results import verdict
 from mauve_core.analyses.encoders import ATTACHMENT, EncoderTable, Reversal, elsewhere
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.findings.verdicts import verdict
 from mauve_core.runs import RunStore
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, standings
 from tests.encoder_tables import example, pairs, result_of

@@ -16,18 +16,18 @@ import pytest
 
 import mauve_core
 from mauve_core.analyses import data_frames
-from mauve_core.analyses.attached_results import load_run
-from mauve_core.base import views
+from mauve_core.analyses.attached_results import load_run, save_run
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.cli import serving
 from mauve_core.cli.serving import RunningApp, open_run
+from mauve_core.figures.by_name import figure
 from mauve_core.findings.finding import findings_frame, run_findings
 from mauve_core.findings.precomputed import run_gap_test
+from mauve_core.reporting.trackers import log_run
+from mauve_core.results import Results
 from mauve_core.runs import Run, RunStore
-from mauve_core.runs.folder import RunViews
 from mauve_core.scoring.estimates import divergence
-from mauve_core.scoring.result import ComparisonViews
 from tests.synthetic import make_run
 
 pytestmark = pytest.mark.integration
@@ -43,23 +43,17 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return make_run(tmp_path_factory.mktemp("single"), projection=False, seeds=2, names=["collapsed"])
 
 
-@pytest.mark.parametrize("name", views._FUNCTIONS)
-def test_every_view_is_a_function_that_exists(name: str) -> None:
-    assert inspect.isfunction(views.view(name))
-
-
 def test_methods_have_the_arguments_of_what_they_call() -> None:
     called = [
-        (RunViews.clusters, data_frames.clusters),
-        (RunViews.ledger, data_frames.ledger),
-        (ComparisonViews.ledger, data_frames.ledger_of_comparison),
-        (RunViews.divergence, divergence),
-        (ComparisonViews.divergence, divergence),
-        (RunViews.texts, data_frames.texts),
-        (RunViews.pairs, data_frames.pairs),
-        (ComparisonViews.clusters, data_frames.clusters_of_comparison),
-        (RunViews.open, open_run),
-        (RunViews.findings, findings_frame),
+        (Results.clusters, data_frames.clusters),
+        (Results.ledger, data_frames.ledger),
+        (Results.findings, findings_frame),
+        (Results.texts, data_frames.texts),
+        (Results.divergence, divergence),
+        (Results.figure, figure),
+        (Results.save, save_run),
+        (Results.log, log_run),
+        (Results.open, open_run),
     ]
     for method, function in called:
         (_, *own), (_, *wanted) = (inspect.signature(each).parameters.values() for each in (method, function))
@@ -69,26 +63,30 @@ def test_methods_have_the_arguments_of_what_they_call() -> None:
 
 
 def test_frames_are_those_of_the_functions(run: Run) -> None:
-    pd.testing.assert_frame_equal(run.scores(), data_frames.scores(run.comparison))
-    pd.testing.assert_frame_equal(run.pairs(), data_frames.pairs(run))
-    pd.testing.assert_frame_equal(run.clusters("shifted"), data_frames.clusters(run, "shifted"))
-    pd.testing.assert_frame_equal(run.texts("shifted", cluster=3), data_frames.texts(run, "shifted", cluster=3))
+    results = Results(run)
+    pd.testing.assert_frame_equal(results.scores(), data_frames.scores(run.comparison))
+    pd.testing.assert_frame_equal(results.pairs(), data_frames.pairs(run.comparison))
+    pd.testing.assert_frame_equal(results.clusters("shifted"), data_frames.clusters(run, "shifted"))
+    pd.testing.assert_frame_equal(results.texts("shifted", cluster=3), data_frames.texts(run, "shifted", cluster=3))
 
 
 def test_a_comparison_gives_the_same_numbers_without_the_words_of_texts(run: Run) -> None:
     comparison = run.comparison
-    pd.testing.assert_frame_equal(comparison.pairs(), run.pairs())
+    pd.testing.assert_frame_equal(Results(comparison).pairs(), Results(run).pairs())
     for name, kind in (("collapsed", "pairwise"), ("close", "joint")):
-        of_run = run.clusters(name, kind=kind)  # type: ignore[arg-type]
-        of_comparison = comparison.clusters(name, kind=kind)  # type: ignore[arg-type]
+        of_run = Results(run).clusters(name, kind=kind)  # type: ignore[arg-type]
+        of_comparison = Results(comparison).clusters(name, kind=kind)  # type: ignore[arg-type]
         pd.testing.assert_frame_equal(of_comparison, of_run.drop(columns="name"))
-    with pytest.raises(InputError, match=r"no texts\. Store it with its corpora"):
-        comparison.texts(cluster=1)
+    results = Results(comparison)
+    for ask in (results.findings, results.texts, lambda: results.save("x"), lambda: results.log("x"), results.open):
+        with pytest.raises(InputError, match=r"no texts\. Store it with its corpora"):
+            ask()
 
 
 @pytest.mark.parametrize(("most", "kind"), [(1, "pairwise"), (3, "joint"), (1000, "pairwise")])
 def test_the_ledger_adds_up_to_the_whole_gap(run: Run, most: int, kind: Any) -> None:
-    ledger, table = run.ledger("collapsed", kind=kind, most=most), run.clusters("collapsed", kind=kind)
+    results, bare = Results(run), Results(run.comparison)
+    ledger, table = results.ledger("collapsed", kind=kind, most=most), results.clusters("collapsed", kind=kind)
     assert ledger["share"].sum() == pytest.approx(1)
     assert ledger["cost"].sum() == pytest.approx(table["cost"].sum())
     assert ledger[["clusters", "human", "model"]].sum().tolist() == [
@@ -101,7 +99,7 @@ def test_the_ledger_adds_up_to_the_whole_gap(run: Run, most: int, kind: Any) -> 
         assert shown["name"].tolist() == own["name"].tolist()[:most]
         assert shown[["low", "high"]].to_numpy().tolist() == own[["low", "high"]].to_numpy().tolist()[:most]
         assert len(rows) - len(shown) == (len(own) > most)
-    pd.testing.assert_frame_equal(run.comparison.ledger("collapsed", kind=kind, most=most), ledger.drop(columns="name"))
+    pd.testing.assert_frame_equal(bare.ledger("collapsed", kind=kind, most=most), ledger.drop(columns="name"))
 
 
 def test_no_ledger_without_a_gap(tmp_path: Path) -> None:
@@ -109,27 +107,27 @@ def test_no_ledger_without_a_gap(tmp_path: Path) -> None:
     if run_gap_test(alike, "pairwise", "close").explains:
         pytest.fail("this run must have no gap to explain")
     with pytest.raises(InputError, match=r"clusters\(\), which needs no gap"):
-        alike.ledger()
+        Results(alike).ledger()
 
 
 def test_the_only_candidate_need_not_be_named(single: Run, run: Run) -> None:
-    cluster = int(single.clusters()["cluster"].iloc[0])
-    found = single.texts(cluster=cluster)
+    cluster = int(Results(single).clusters()["cluster"].iloc[0])
+    found = Results(single).texts(cluster=cluster)
     assert set(found["cluster"]) == {cluster}
     assert set(found["source"]) <= {HUMAN, "collapsed"}
     with pytest.raises(InputError, match=r"Which candidate is meant must be said\. Allowed: close, shifted, collapsed"):
-        run.texts(cluster=cluster)
+        Results(run).texts(cluster=cluster)
     with pytest.raises(InputError, match="Which candidate is meant"):
-        run.clusters()
+        Results(run).clusters()
 
 
 def test_a_figure_is_a_method_too(run: Run) -> None:
-    assert len(run.figure("leaderboard").data) == len(mauve_core.figure(run.comparison, "leaderboard").data)
+    assert len(Results(run).figure("leaderboard").data) == len(mauve_core.figure(run.comparison, "leaderboard").data)
 
 
 def test_a_run_comes_back_from_its_file_and_from_its_folder(run: Run, tmp_path: Path) -> None:
     RunStore(run.path.parent).attach(run.id, "note", {"a": 1})
-    file = run.save(tmp_path / "study.zip")
+    file = Results(run).save(tmp_path / "study.zip")
     for back in (load_run(file), load_run(str(run.path))):
         assert back.digest == run.digest
         assert back.corpora[HUMAN].digest == run.corpora[HUMAN].digest
@@ -138,7 +136,7 @@ def test_a_run_comes_back_from_its_file_and_from_its_folder(run: Run, tmp_path: 
 
 
 def test_the_folder_of_an_opened_file_goes_with_the_process(run: Run, tmp_path: Path) -> None:
-    file = run.save(tmp_path)
+    file = Results(run).save(tmp_path)
     assert file.name == f"{run.id}.mauve-run.zip"
     script = f"import mauve_core; print(mauve_core.load_run({str(file)!r}).path)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
@@ -181,7 +179,7 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str) -> No
 
 def test_the_app_opens_on_the_run_and_closes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, tmp_path, SERVER)
-    with run.open() as app:
+    with Results(run).open() as app:
         assert isinstance(app, RunningApp)
         with urllib.request.urlopen(app.url, timeout=10) as answer:
             assert answer.read().decode() == f'["/?run={run.id}", "{run.path.parent.parent}"]'
@@ -197,21 +195,21 @@ def test_the_app_opens_on_the_run_and_closes(run: Run, tmp_path: Path, monkeypat
 def test_an_app_that_ends_says_why(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(monkeypatch, tmp_path, "raise SystemExit('no room here')")
     with pytest.raises(MauveLensError, match=r"ended while it started\. Received: no room here"):
-        run.open()
+        Results(run).open()
 
 
 def test_a_run_outside_a_library_is_not_opened(run: Run, tmp_path: Path) -> None:
     elsewhere = RunStore(tmp_path / "elsewhere").save("one", run.comparison, run.corpora)
     with pytest.raises(InputError, match="is not in one"):
-        elsewhere.open()
+        Results(elsewhere).open()
 
 
 def test_findings_are_those_of_the_run(run: Run, single: Run) -> None:
     found = run_findings(run, "collapsed")
-    frame = run.findings("collapsed")
+    frame = Results(run).findings("collapsed")
     assert frame["sentence"].tolist() == [each.sentence for each in found]
     assert frame["p_adjusted"].tolist() == [each.p_adjusted for each in found]
-    assert single.findings()["candidate"].unique().tolist() == ["collapsed"]
-    assert set(run.findings("collapsed", reference="close")["reference"]) == {"close"}
+    assert Results(single).findings()["candidate"].unique().tolist() == ["collapsed"]
+    assert set(Results(run).findings("collapsed", reference="close")["reference"]) == {"close"}
     with pytest.raises(InputError):
-        run.findings()
+        Results(run).findings()
