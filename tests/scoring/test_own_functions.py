@@ -10,13 +10,14 @@ from numpy.random import SeedSequence
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 
 from mauve_core import Comparison, RunStore, compare, to_json
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.clusters.k_means import kmeans
 from mauve_core.scoring import partitioning
 from mauve_core.scoring.settings import labels_by, sum_of_squares
 from mauve_core.scoring.tables import to_table
 from mauve_core.stats.divergences import frontier_integral, mid_point
+from mauve_core.stats.scores import SCORES
 
 N, K = 90, 6
 SETTINGS: dict[str, Any] = {
@@ -126,7 +127,7 @@ def test_a_divergence_of_ours_has_our_own_spread(plain: Comparison, kind: Any, s
     def ours(p: Any, q: Any) -> float:
         return float({"mid": mid_point, "frontier_integral": frontier_integral}[score](p, q))
 
-    found = plain.divergence(ours, kind=kind, bounds=SCORE_BOUNDS[score])
+    found = plain.divergence(ours, kind=kind, bounds=SCORES[score].bounds)
     for candidate in plain.candidates:
         wanted = (candidate.scores if kind == "pairwise" else candidate.joint_scores)[score]
         own = found[candidate.name]
