@@ -227,7 +227,7 @@ class EncoderResult:
     @property
     def score_names(self) -> tuple[str, ...]:
         """As :attr:`Comparison.score_names`."""
-        return shared_scores((*self.scores.values(), *([] if self.ceiling is None else [self.ceiling])))
+        return shared_scores([*self.scores.values(), *([self.ceiling] if self.ceiling else [])])
 
     def closeness(self, score: str, names: Sequence[str]) -> NDArray[np.float64]:
         """(len(names),) means with signs such that larger is closer to the human texts."""

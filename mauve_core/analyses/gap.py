@@ -12,9 +12,9 @@ clusters change, sums over the others are reused (``stats.what_if``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,7 @@ from mauve_core.stats.what_if import (
     ShiftedSums,
     Step,
     dropped,
-    frontier_by_logs,
+    error_sums,
     matched,
     shifted_sums,
     weighted_counts,
@@ -264,7 +264,7 @@ def _spreads(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> 
         for source, each in weights.items()
     )
     values = score_counts(p, q, scale=scale, smoothing=smoothing)
-    counted, change = _Counted(prepared, weights), _change(prepared, weights)
+    counted, change = cache(partial(_counted, prepared, weights)), _change(prepared, weights)
     under = {each: _Resamples(prepared, counted, change, each) for each in _smoothings(smoothing)}
     found = {}
     for name, score in SCORES.items():
@@ -340,7 +340,7 @@ class _Resamples:
     """The weighted resamples under a smoothing, from the kept sums if that is fast, else counted anew."""
 
     prepared: Prepared
-    counted: _Counted
+    counted: Callable[[], list[NDArray[np.float64]]]
     change: _Change | None
     smoothing: str
 
@@ -348,8 +348,7 @@ class _Resamples:
     def errors(self) -> NDArray[np.float64]:
         """(B, seeds, 2, m) both errors of the frontiers."""
         shifted = self._shifted
-        found = frontier_by_logs(*self.shares) if shifted is None else shifted[0].frontier(*shifted[1:])
-        return np.stack([found.type_1, found.type_2], axis=-2)
+        return np.maximum(error_sums(*self.shares) if shifted is None else shifted[0].errors(*shifted[1:]), 0.0)
 
     @property
     def integral(self) -> NDArray[np.float64]:
@@ -360,7 +359,7 @@ class _Resamples:
     @property
     def shares(self) -> list[NDArray[np.float64]]:
         """(B, seeds, k) probabilities of either side."""
-        return [probabilities(side, self.smoothing) for side in self.counted.sides]
+        return [probabilities(side, self.smoothing) for side in self.counted()]
 
     @property
     def _shifted(self) -> tuple[ShiftedSums, _Totals, Bins] | None:
@@ -377,24 +376,16 @@ class _Resamples:
         return sums, totals, Bins((p + added, q + added), (p_after + added, q_after + added), member)
 
 
-@dataclass(frozen=True, eq=False)
-class _Counted:
-    """The weighted resamples, counted when they are asked for."""
-
-    prepared: Prepared
-    weights: Mapping[str, NDArray[np.float64]]
-
-    @cached_property
-    def sides(self) -> list[NDArray[np.float64]]:
-        """(B, seeds, k) counts of either side."""
-        partitions, drawn = self.prepared.partitions, self.prepared.drawn
-        counts = [_resampled(partitions, source, drawn[source], each) for source, each in self.weights.items()]
-        if any((side.sum(axis=-1) == 0).any() for side in counts):
-            raise InputError(
-                "Too few texts are left: a resample contains none of them",
-                todo="Keep more texts, or give them weights above 0",
-            )
-        return counts
+def _counted(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """(B, seeds, k) weighted counts of either side of the resamples."""
+    partitions, drawn = prepared.partitions, prepared.drawn
+    counts = [_resampled(partitions, source, drawn[source], each) for source, each in weights.items()]
+    if any((side.sum(axis=-1) == 0).any() for side in counts):
+        raise InputError(
+            "Too few texts are left: a resample contains none of them",
+            todo="Keep more texts, or give them weights above 0",
+        )
+    return counts
 
 
 def _resampled(

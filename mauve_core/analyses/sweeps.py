@@ -31,7 +31,7 @@ from mauve_core.runs import Run
 from mauve_core.runs.checkpoints import FinishedParts
 from mauve_core.runs.features import stored_features
 from mauve_core.scoring.partitioning import MIN_TEXTS, clustering_seeds, partition, partitions, reduced_together
-from mauve_core.scoring.result import Candidate, Partition, SeedSpread, shared_scores
+from mauve_core.scoring.result import Candidate, Partition, SeedSpread
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import score_counts
@@ -106,11 +106,6 @@ class Sweep:
     def values(self) -> tuple[float, ...]:
         """All values of any point, ascending."""
         return tuple(sorted({point.value for point in self.points}))
-
-    @property
-    def score_names(self) -> tuple[str, ...]:
-        """The scores of every point, in display order."""
-        return shared_scores(point.scores for point in self.points)
 
     def line(self, candidate: str) -> tuple[SweepPoint, ...]:
         """The points of one line in ascending value; InputError lists the lines."""

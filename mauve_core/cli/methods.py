@@ -45,7 +45,7 @@ from mauve_core.cli.options import (
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, aligned, texts_interval
-from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
+from mauve_core.stats.scores import SCORES
 
 if TYPE_CHECKING:
     from mauve_core.analyses.encoders import EncoderTable, Reference
@@ -233,9 +233,7 @@ def _add_encoders(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "word vectors; "
         f"default: {', '.join(USUAL_ENCODERS)}; of a run of other items, theirs on this machine",
     )
-    parser.add_argument(
-        "--score", choices=SCORES, default=REFERENCE_SCORE, help=f"score to print; default: {REFERENCE_SCORE}"
-    )
+    parser.add_argument("--score", choices=SCORES, default="mauve", help="score to print; default: mauve")
     add_device_option(parser)
     parser.add_argument(
         "--positions",

@@ -33,7 +33,7 @@ from mauve_core.figures.frontier import (
     frontier_svg,
 )
 from mauve_core.figures.gap import ledger_figure
-from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, scores_of, titled
+from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, titled
 from mauve_core.figures.text_map import map_points, sampled_map
 from mauve_core.figures.theme import candidate_colour, short_name
 from mauve_core.findings.clusters import ADDS, MISSES, cluster_table, costed_table, gap_test, ordered
@@ -229,7 +229,7 @@ def notebook_html(comparison: Comparison) -> str:
 
 def _table(comparison: Comparison) -> str:
     frame = leaderboard_frame(comparison, "pairwise")
-    lettered, names = bool(frame["letters"].any()), scores_of(frame)
+    lettered, names = bool(frame["letters"].any()), comparison.score_names
     heads = ["Rank", *(["Letters"] if lettered else []), "Candidate", *(titled(name) for name in names), "n", "k"]
     rows = []
     for _, row in frame.iterrows():

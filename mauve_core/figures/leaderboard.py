@@ -147,18 +147,13 @@ def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFram
         }
     )
     rows = frame.to_dict("records")
-    for score in scores_of(frame):
+    for score in filter(frame.__contains__, SCORES):
         shown[titled(score)] = [score_label(row, score) for row in rows]
     return shown.assign(
         n=[texts_of_row(row) for row in rows],
         k=[f"{k:,}" for k in frame["k"]],
         Encoder=[plain(encoder) for encoder in frame["encoder"]],
     )
-
-
-def scores_of(frame: pd.DataFrame) -> list[str]:
-    """The scores that a :func:`leaderboard_frame` has."""
-    return [score for score in SCORES if score in frame]
 
 
 def like_for_like_rows(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

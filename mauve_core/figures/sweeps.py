@@ -104,7 +104,7 @@ def sweep_figure(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[f
 def _record(sweep: Sweep, point: SweepPoint) -> dict[str, Any]:
     row: dict[str, Any] = {"over": sweep.over, "line": point.candidate, "value": point.value}
     row |= {"candidate": point.source, "n": point.n, "k": point.k, "seeds": len(point.scores[REFERENCE_SCORE].values)}
-    for score in sweep.score_names:
+    for score in shared_scores([point.scores]):
         spread = point.scores[score]
         row |= {score: spread.mean, f"{score}_sd": math.nan if spread.sd is None else spread.sd}
     return row

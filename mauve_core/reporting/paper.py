@@ -21,7 +21,7 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.encoders.catalogue import names_word_vectors, weights_of, with_weights
-from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row
+from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row, titled
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import (
     length_in_words,
@@ -111,7 +111,7 @@ def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smo
     frame, names = leaderboard_frame(comparison, kind), comparison.score_names
     lettered = bool(frame["letters"].any())
     letters, left = (["Letters"], [":--"]) if lettered else ([], [])
-    heads = ["Rank", *letters, "Candidate", *(_markdown_title(score) for score in names), "n", "k"]
+    heads = ["Rank", *letters, "Candidate", *(markdown_escaped(titled(score)) for score in names), "n", "k"]
     lines = [_markdown_row(heads), _markdown_row(["--:", *left, ":--", *(":-:" for _ in names), "--:", "--:"])]
     for row in frame.to_dict("records"):
         rank = rank_label(int(row["rank"]), bool(row["tied"]))
@@ -188,10 +188,6 @@ def _latex_rank(row: _Row) -> str:
 def _latex_letters(row: _Row) -> str:
     """Letters, for the line below the name, where they take no width."""
     return rf"{{\scriptsize {row['letters']}}}" if row["letters"] else ""
-
-
-def _markdown_title(score: str) -> str:
-    return f"{markdown_escaped(SCORES[score].title)} {'↑' if SCORES[score].higher_is_closer else '↓'}"
 
 
 def _markdown_score(row: _Row, score: str) -> str:

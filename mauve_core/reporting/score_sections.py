@@ -21,7 +21,6 @@ from mauve_core.figures.leaderboard import (
     leaderboard_frame,
     like_for_like_rows,
     score_of_row,
-    scores_of,
     texts_of_row,
     titled,
 )
@@ -223,7 +222,7 @@ def _leaderboard_table(comparison: Comparison) -> Table:
     for row in frame.to_dict("records"):
         cells = [str(row["candidate"]), rank_label(int(row["rank"]), bool(row["tied"]))]
         cells += [row["letters"]] if lettered else []
-        for score in scores_of(frame):
+        for score in comparison.score_names:
             mean = score_of_row(row, score)
             cells.append(f"{mean}\n{interval(row[f'{score}_low'], row[f'{score}_high'], SCORE_DECIMALS)}")
         rows.append((*cells, texts_of_row(row), f"{row['k']:,}", str(row["encoder"])))
@@ -231,7 +230,7 @@ def _leaderboard_table(comparison: Comparison) -> Table:
         "Candidate",
         "Rank",
         *(["Letters"] if lettered else []),
-        *(titled(score) for score in scores_of(frame)),
+        *(titled(score) for score in comparison.score_names),
         "n",
         "k",
         "Encoder",

@@ -350,7 +350,7 @@ def _reading_help(comparison: Comparison) -> str:
             f"below it the {texts_interval(score.confidence, comparison.words.items)} ({score.bootstrap} resamples).",
             *(["n: texts of one generation × generations; k is chosen for one generation."] if repeated else []),
             *filter(None, [pairing_sentence(comparison)]),
-            closest_sentences(comparison.score_names),
+            _closest(comparison.score_names),
             *textwrap.wrap(floor_sentence(comparison), 110),
             *textwrap.wrap(places_sentence(comparison), 110),
             *textwrap.wrap(printable(reference_sentences(comparison)), 110),
@@ -359,19 +359,13 @@ def _reading_help(comparison: Comparison) -> str:
     )
 
 
-def closest_sentences(names: Sequence[str]) -> str:
+def _closest(names: Sequence[str]) -> str:
     """Say which end of each score is the closest to the human texts: ``MAUVE and MAUVE*: 1 is the closest.``"""
-    by_best = {
-        best: [SCORES[name].title for name in names if SCORES[name].best == best]
-        for best in dict.fromkeys(SCORES[name].best for name in names)
-    }
-    return " ".join(f"{_listed(titles)}: {best:g} is the closest." for best, titles in by_best.items())
-
-
-def _listed(titles: Sequence[str]) -> str:
-    first, *rest = titles
-    others = [title if title.isupper() else f"{title[0].lower()}{title[1:]}" for title in rest]
-    return " and ".join(filter(None, [", ".join([first, *others[:-1]]), *others[-1:]]))
+    found: dict[float, str] = {}
+    for score in (SCORES[name] for name in names):
+        title = score.title if score.title.isupper() else score.title.lower()
+        found[score.best] = f"{found[score.best]} and {title}" if score.best in found else score.title
+    return " ".join(f"{titles}: {best:g} is the closest." for best, titles in found.items())
 
 
 def _texts(comparison: Comparison) -> str:

@@ -33,7 +33,6 @@ from mauve_core.stats.divergences import (
     ADDED_COUNT,
     REFERENCE_WEIGHTS,
     CountPairs,
-    Frontier,
     integral_terms,
     probabilities,
     score_counts,
@@ -120,25 +119,13 @@ def matched(p_counts: ArrayLike, q_counts: ArrayLike, clusters: Sequence[int]) -
     return np.where(chosen, np.divide(p, q, out=np.ones_like(q), where=q > 0), weights)
 
 
-def frontier_by_logs(p: NDArray[np.float64], q: NDArray[np.float64]) -> Frontier:
-    """Frontiers of many pairs on the reference grid, unchecked, several times as fast as ``divergence_frontier``.
-
-    KL(Q || R) = sum q log q - sum q log r, and KL(P || R) likewise, so both errors take one logarithm, log r. Being
-    differences of sums, they are accurate to about 1e-14 nats in absolute, not relative, terms. Enough for rankings.
-
-    Parameters
-    ----------
-    p, q : (..., k) float64 arrays
-        Probability vectors; leading axes broadcast.
-    """
-    errors = np.maximum(error_sums(p, q), 0.0)
-    return Frontier(REFERENCE_WEIGHTS, errors[..., 0, :], errors[..., 1, :])
-
-
 def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     """(..., 2, m) sums over the bins of q log(q / r) and of p log(p / r) at each weight of the grid, unchecked.
 
-    p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins.
+    p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins. KL(Q || R) = sum q log q -
+    sum q log r, and KL(P || R) likewise, so both take one logarithm, log r, and are several times as fast as
+    ``divergence_frontier``. Being differences of sums, they are accurate to about 1e-14 nats in absolute, not relative,
+    terms, and may be as far below 0. Enough for rankings.
     """
     p, q = np.broadcast_arrays(p, q)
     shape, k = p.shape[:-1], p.shape[-1]
@@ -426,10 +413,10 @@ class ShiftedSums:
         """Whether all histograms of these sums, with smoothing, lie within ``REACH``."""
         return bool((np.abs(np.log(totals[0] / totals[1]) - self.centre) <= REACH).all())
 
-    def frontier(self, totals: _Pair, bins: Bins) -> Frontier:
-        """(B, seeds) frontiers with these changed bins and these sums A and B (B,); unchecked.
+    def errors(self, totals: _Pair, bins: Bins) -> NDArray[np.float64]:
+        """(B, seeds, 2, m) :func:`error_sums` with these changed bins and these sums A and B (B,); unchecked.
 
-        Accurate to about 1e-13 nats in absolute terms, like ``frontier_by_logs``.
+        Accurate to about 1e-13 nats in absolute terms.
         """
         shift = np.log(totals[0] / totals[1])
         sums = np.concatenate(
@@ -453,7 +440,7 @@ class ShiftedSums:
         offset = -np.log(REFERENCE_WEIGHTS)
         type_1 = (own[1][..., None] - sums[1]) / q_total + (offset + shift[:, None, None])
         type_2 = (own[0][..., None] - sums[0]) / p_total + offset
-        return Frontier(REFERENCE_WEIGHTS, np.maximum(type_1, 0.0), np.maximum(type_2, 0.0))
+        return np.stack([type_1, type_2], axis=-2)
 
     def frontier_integral(self, totals: _Pair, bins: Bins) -> NDArray[np.float64]:
         """(B, seeds) frontier integrals of the same histograms."""

@@ -212,7 +212,7 @@ def _chart(figure: go.Figure, over: Axis, file_name: str, what: str) -> None:
 
 
 def _result(run: Run, sweep: Sweep, score: str) -> None:
-    if score not in sweep.score_names:
+    if any(score not in point.scores for point in sweep.points):
         st.info("This sweep is older than the score: compute it again.", icon=":material/info:")
         return
     order = [candidate.name for candidate in run.comparison.candidates]
