@@ -37,7 +37,7 @@ from mauve_core.analyses.text_measures import (  # noqa: E402
     measured,
     with_groups,
 )
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig  # noqa: E402
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig  # noqa: E402
 from mauve_core.base.errors import InputError  # noqa: E402
 from mauve_core.base.files import write_atomically  # noqa: E402
 from mauve_core.base.progress import Progress, silent  # noqa: E402
@@ -45,6 +45,7 @@ from mauve_core.findings.clusters import gap_test  # noqa: E402
 from mauve_core.findings.finding import findings_between  # noqa: E402
 from mauve_core.findings.format_checks import preflight  # noqa: E402
 from mauve_core.scoring.tables import reduced_integral  # noqa: E402
+from mauve_core.stats.scores import SCORES  # noqa: E402
 from mauve_core.stats.two_groups import exchange_test, share_difference  # noqa: E402
 from mauve_core.texts import Corpus, corpus_from_texts  # noqa: E402
 from mauve_core.texts.pairing import units_among  # noqa: E402

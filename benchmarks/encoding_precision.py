@@ -23,11 +23,12 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from benchmarks.half_precision import Sides, scores
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.demo.make_texts import ENCODER
 from mauve_core.demo.texts import demo_corpora
 from mauve_core.encoders import Encoder
+from mauve_core.stats.scores import SCORES
 
 CANDIDATES = ("nucleus:p=0.95", "greedy")
 PRECISIONS = ("tf32", "bfloat16")
@@ -70,7 +71,7 @@ def error(plain: Sides, other: Sides) -> float:
 
 def mauve(sides: Sides, candidate: str, seeds: int) -> NDArray[np.float64]:
     """(seeds,) values."""
-    return scores({HUMAN: sides[HUMAN], "q": sides[candidate]}, seeds)[:, SCORES.index("mauve")]
+    return scores({HUMAN: sides[HUMAN], "q": sides[candidate]}, seeds)[:, list(SCORES).index("mauve")]
 
 
 def report(options: argparse.Namespace) -> str:

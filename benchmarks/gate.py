@@ -35,10 +35,11 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.analyses.gate import GateResult, run_gate
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.scoring.gate import BASELINE, CANDIDATE
 from mauve_core.scoring.gate_rule import MEASURE, GateRule
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import Corpus, corpus_from_texts
 
 HUMAN_TEXTS, NUCLEUS, GREEDY = "human", "nucleus", "greedy"

@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
+from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import SCORES
 
 Sides = dict[str, NDArray[np.floating]]
 

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, ScoreConfig
+from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.clusters.k_means import Clustering, kmeans
 from mauve_core.scoring.estimates import (
@@ -46,6 +46,7 @@ from mauve_core.scoring.estimates import (
     spreads_of,
 )
 from mauve_core.scoring.result import Partition
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import Draws, Units, each_alone, units_of
 
 # Standard deviation of log(q / p) over the topics.
@@ -140,7 +141,7 @@ def intervals(cell: Cell, rng: Generator, score: ScoreConfig) -> list[tuple[floa
 
 
 def _ends(spread: Spread, name: str, score: ScoreConfig) -> tuple[float, float]:
-    estimate = estimate_of(spread, score.confidence, SCORE_BOUNDS[name])
+    estimate = estimate_of(spread, score.confidence, SCORES[name].bounds)
     return estimate.low, estimate.high
 
 

@@ -11,12 +11,12 @@ from mauve_core.analyses import probe_results
 from mauve_core.analyses.encoders import references, stored_encoders
 from mauve_core.analyses.measure_terms import Value
 from mauve_core.analyses.text_measures import MEASURES, stored_measurements
-from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import TO, correlation, with_plain_spaces
 from mauve_core.figures import agreement as figures
 from mauve_core.runs import RunStore
 from mauve_core.scoring.result import Candidate, Estimate
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, TITLES, standings
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, standings
+from mauve_core.stats.scores import SCORES
 
 
 def cell(estimate: Estimate) -> str:
@@ -31,7 +31,7 @@ def scores(candidate: Candidate) -> str:
 def table(run_id: str) -> str:
     comparison = RunStore().load(run_id).comparison
     lines = [
-        "| rank | candidate | n | " + " | ".join(TITLES[score] for score in SCORES) + " |",
+        "| rank | candidate | n | " + " | ".join(SCORES[score].title for score in SCORES) + " |",
         "| --- | --- | --- |" + " --- |" * len(SCORES),
     ]
     for standing in standings(comparison):

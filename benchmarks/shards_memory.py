@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from shards_peers import table
 
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.demo.texts import paragraphs
 from mauve_core.scoring.compare import compare
@@ -24,6 +24,7 @@ from mauve_core.shards.comparison import compare_shards
 from mauve_core.shards.encoding import feature_rows
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import ShardedComparison, Work, plan_of
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts.building import corpus_from_texts
 
 WORDS, OPENING, SHARDS = 30, 8, 4

@@ -7,8 +7,9 @@ from itertools import combinations
 
 from mauve_core.analyses.encoders import EncoderResult, EncoderTable
 from mauve_core.analyses.positions import EncoderPositions, PositionTable
-from mauve_core.base.config import SCORES, EncoderConfig
+from mauve_core.base.config import EncoderConfig
 from mauve_core.scoring.result import Difference, Estimate, SeedSpread
+from mauve_core.stats.scores import SCORES
 
 
 def result_of(

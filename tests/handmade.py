@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.scoring.result import (
     OTHER_HALF,
     Candidate,
@@ -20,6 +20,7 @@ from mauve_core.scoring.result import (
     SeedSpread,
     Source,
 )
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import Corpus, corpus_from_texts
 
 # Texts of each source; one name is awkward on purpose.

@@ -24,7 +24,6 @@ from mauve_core.analyses.positions import stored_positions
 from mauve_core.analyses.probe_results import stored_probes
 from mauve_core.analyses.sweeps import stored_sweep
 from mauve_core.analyses.text_measures import stored_measurements
-from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.base.json_codec import from_json
 from mauve_core.figures import measures
@@ -36,6 +35,7 @@ from mauve_core.runs import Run, RunStore
 from mauve_core.runs.folder import read_record
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Candidate, Comparison, Partition
+from mauve_core.stats.scores import SCORES
 from tests.mutations import SWAPPED, Place, leaves, make_full_run, swapped, value_at
 from tests.synthetic import make_run
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -74,8 +74,6 @@ from mauve_core.jobs.state import JobState
 from mauve_core.runs import Run, RunSummary
 from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.scoring.tables import (
-    HIGHER_IS_CLOSER,
-    TITLES,
     Standing,
     disagreement_sentence,
     human_vs_human_sentence,
@@ -89,11 +87,15 @@ from mauve_core.scoring.tables import (
     tests_sentence,
     texts_interval,
 )
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import property_named
 from mauve_core.texts.text_files import TextFile
 
-ScoreName = Literal["mauve", "mauve_star", "frontier_integral", "mid"]
+if TYPE_CHECKING:
+    ScoreName = str
+else:
+    ScoreName = Literal[tuple(SCORES)]
 
 # Candidates, tags and damaged runs that a list names.
 MOST_NAMES = 12
@@ -153,8 +155,8 @@ def leaderboard(access: Access, run_id: str, score: ScoreName, limit: int, curso
         ceiling = Ceiling(n=halves.source.n, k=halves.partitions[0].k, score=score_of(halves.scores[score]))
     return Leaderboard(
         run=run.id,
-        score=TITLES[score],
-        closer="higher" if HIGHER_IS_CLOSER[score] else "lower",
+        score=SCORES[score].title,
+        closer="higher" if SCORES[score].higher_is_closer else "lower",
         rows=rows,
         total=len(ranked),
         human_vs_human=ceiling,
@@ -183,7 +185,7 @@ def test_candidates(access: Access, run_id: str, first: int | str, second: int |
     )
     return Test(
         run=run.id,
-        score=TITLES[score],
+        score=SCORES[score].title,
         first=named(run.comparison, one.name),
         second=named(run.comparison, other.name),
         result=_result(found, run.comparison),
@@ -262,8 +264,8 @@ def _leaderboard_help(comparison: Comparison, score: str) -> list[str]:
 
 
 def _result(found: Difference, comparison: Comparison) -> str:
-    by = f"{TITLES[found.score]} differs by {difference_in_words(found)}"
-    is_first = (found.difference > 0) == HIGHER_IS_CLOSER[found.score]
+    by = f"{SCORES[found.score].title} differs by {difference_in_words(found)}"
+    is_first = (found.difference > 0) == SCORES[found.score].higher_is_closer
     closer, other = map(Name, (found.first, found.second) if is_first else (found.second, found.first))
     parts = filled("{} is closer to the human texts than {}: {}.", closer, other, by)
     if not found.told_apart:

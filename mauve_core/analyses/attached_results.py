@@ -45,7 +45,8 @@ from mauve_core.findings.precomputed import run_gap_test, run_main_reason, run_p
 from mauve_core.findings.verdicts import Verdict, verdict_of
 from mauve_core.runs import COMPARISON, Run, RunStore
 from mauve_core.runs.folder import read_run
-from mauve_core.scoring.tables import TITLES, mean_and_spread, standings
+from mauve_core.scoring.tables import mean_and_spread, standings
+from mauve_core.stats.scores import SCORES
 
 # Each returns None if the run has no such document, and raises StorageError or InputError if it is damaged.
 DOCUMENTS: dict[str, Callable[[Run], object]] = {
@@ -201,7 +202,7 @@ def _closest_by_measure(run: Run) -> Finding | None:
         reference = run.comparison.words.reference_items
         return Finding(
             f"{printable(last.name)} has {gap} of all in {_in_a_sentence(measure_title(measure))} "
-            f"({_value(row.model)}; {reference}: {_value(row.human)}) and the lowest {TITLES[SCORE]} "
+            f"({_value(row.model)}; {reference}: {_value(row.human)}) and the lowest {SCORES[SCORE].title} "
             f"({mean_and_spread(last.scores[SCORE])}).",
             "decoders",
             measure,

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.analyses.gap import DIRECTIONS, MOST_SHOWN, TOGETHER, ledger_rows
-from mauve_core.base.config import HUMAN, SCORES, PartitionKind
+from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.findings.clusters import cluster_table, costed_table, exchange_rate, gap_test, ordered
 from mauve_core.findings.precomputed import run_cluster_names, run_exchange_rate, run_gap_test, run_why_source
 from mauve_core.findings.why_cards import central_texts
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts.metadata import python_values
 
 if TYPE_CHECKING:

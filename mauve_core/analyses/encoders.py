@@ -32,8 +32,6 @@ from mauve_core.analyses.text_measures import stored_measurements
 from mauve_core.base.config import (
     HUMAN,
     QUESTIONS,
-    SCORE_BOUNDS,
-    SCORES,
     USUAL_ENCODERS,
     CompareConfig,
     EncoderConfig,
@@ -50,9 +48,10 @@ from mauve_core.findings.verdicts import SCORE, Elsewhere
 from mauve_core.runs import Run
 from mauve_core.runs.ratings import RatingStore
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.result import Comparison, Difference, Estimate, Scores
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, shared_ranks
+from mauve_core.scoring.result import Comparison, Difference, Estimate, Scores, shared_scores
+from mauve_core.scoring.tables import shared_ranks
 from mauve_core.stats.rank_correlation import spearman
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts.kinds import Kind, kind_of
 
 _DEFAULTS = EncoderConfig()
@@ -181,7 +180,7 @@ ATTACHMENT = "encoders"
 FEWEST = 3
 
 
-_Scores: TypeAlias = Annotated[Scores, RangedByName(SCORE_BOUNDS)]
+_Scores: TypeAlias = Annotated[Scores, RangedByName({name: score.bounds for name, score in SCORES.items()})]
 
 
 @dataclass(frozen=True)
@@ -220,13 +219,19 @@ class EncoderResult:
     def __post_init__(self) -> None:
         if not self.scores:
             raise InputError("An encoder has no candidates")
-        tested = [(each.first, each.second, each.score) for each in self.differences if each.score in SCORES]
-        if sorted(tested) != sorted((*pair, score) for pair in combinations(self.scores, 2) for score in SCORES):
+        names = self.score_names
+        tested = [(each.first, each.second, each.score) for each in self.differences if each.score in names]
+        if sorted(tested) != sorted((*pair, score) for pair in combinations(self.scores, 2) for score in names):
             raise InputError("The tested differences are not those of every two candidates' scores")
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """As :attr:`Comparison.score_names`."""
+        return shared_scores([*self.scores.values(), *([self.ceiling] if self.ceiling else [])])
 
     def closeness(self, score: str, names: Sequence[str]) -> NDArray[np.float64]:
         """(len(names),) means with signs such that larger is closer to the human texts."""
-        sign = 1.0 if HIGHER_IS_CLOSER[score] else -1.0
+        sign = 1.0 if SCORES[score].higher_is_closer else -1.0
         return sign * np.array([self.scores[name][score].mean for name in names])
 
     def told_apart(self, score: str, one: str, other: str) -> bool:
@@ -291,6 +296,11 @@ class EncoderTable:
     def candidates(self) -> tuple[str, ...]:
         """Candidates in run order."""
         return tuple(self.results[0].scores)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The scores under every encoder, in display order."""
+        return shared_scores(dict.fromkeys(each.score_names) for each in self.results)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -524,7 +534,7 @@ def _with_ratings(run: Run, table: EncoderTable, score: str) -> list[Reference]:
 
 def _indicator(scores: Mapping[str, Mapping[str, Estimate]], score: str) -> Indicator:
     return Indicator(
-        {name: each[score].mean for name, each in scores.items()}, higher_is_closer=HIGHER_IS_CLOSER[score]
+        {name: each[score].mean for name, each in scores.items()}, higher_is_closer=SCORES[score].higher_is_closer
     )
 
 

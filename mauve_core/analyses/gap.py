@@ -12,9 +12,9 @@ clusters change, sums over the others are reused (``stats.what_if``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, PartitionKind
+from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.findings.clusters import ADDS, MISSES, has_found
 from mauve_core.findings.why_cards import labelled
@@ -40,24 +40,20 @@ from mauve_core.scoring.estimates import (
 )
 from mauve_core.scoring.result import Comparison, Estimate, Partition
 from mauve_core.stats.divergences import (
-    ADDED_COUNT,
-    REFERENCE_WEIGHTS,
-    STAR_SMOOTHING,
-    Frontier,
     added_count,
     count_pairs,
     frontier_integral,
     probabilities,
     score_counts,
-    trapezoid_area,
 )
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import BLOCK_BYTES
 from mauve_core.stats.what_if import (
     Bins,
     ShiftedSums,
     Step,
     dropped,
-    frontier_by_logs,
+    error_sums,
     matched,
     shifted_sums,
     weighted_counts,
@@ -109,7 +105,7 @@ class Prepared:
     drawn_basis : ScoreBasis
         With all weights 1, from ``drawn``.
     sums : mapping of float to ShiftedSums
-        By the count that a smoothing adds: for MAUVE*, and for the smoothing if it adds one.
+        By the count that a smoothing adds: those of the scores, if they add one.
     scale, smoothing, confidence
         Settings of the scores and their intervals. ``scale`` may be replaced.
     too_few : str
@@ -175,7 +171,7 @@ def prepare(
     InputError
         An unknown candidate or smoothing.
     """
-    added = added_count(smoothing)
+    added_count(smoothing)  # raises InputError
     partitions = comparison.partitions(kind, candidate)
     _require_room(comparison, partitions, candidate)
     drawn = {source: np.ascontiguousarray(own.T) for source, own in resamples(comparison, candidate).items()}
@@ -188,8 +184,8 @@ def prepare(
         CountSamples(*two_sides(comparison, kind, candidate).counts(), observed[0], observed[1]), smoothing
     )
     pairs = count_pairs(observed[0], observed[1])
-    wanted = {ADDED_COUNT[STAR_SMOOTHING]} | (set() if added is None else {added})
-    sums = {each: shifted_sums(pairs, each) for each in wanted}
+    wanted = {added_count(each) for each in _smoothings(smoothing)}
+    sums = {each: shifted_sums(pairs, each) for each in wanted if each is not None}
     score = comparison.config.score
     parts = tuple(partitions)
     settings = score.scale, smoothing, score.confidence, comparison.why_no_interval(HUMAN, candidate)
@@ -221,15 +217,16 @@ def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayL
         name: Spread(spread.values - drawn[name].values, spread.resampled - drawn[name].resampled)
         for name, spread in (drawn if same else after).items()
     }
-    either_way = {name: (low - high, high - low) for name, (low, high) in SCORE_BOUNDS.items()}
+    bounds = {name: score.bounds for name, score in SCORES.items()}
+    either_way = {name: (low - high, high - low) for name, (low, high) in bounds.items()}
 
     def estimates(spreads: Mapping[str, Spread], bounds: Mapping[str, tuple[float, float]]) -> dict[str, Estimate]:
         found = {name: estimate_of(spread, confidence, bounds[name]) for name, spread in spreads.items()}
         return if_known(found, prepared.too_few, bounds)
 
     return WhatIf(
-        before=estimates(before, SCORE_BOUNDS),
-        after=estimates(after, SCORE_BOUNDS),
+        before=estimates(before, bounds),
+        after=estimates(after, bounds),
         change=estimates(change, either_way),
         texts={source: float(each.sum()) for source, each in weights.items()},
     )
@@ -267,17 +264,19 @@ def _spreads(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> 
         for source, each in weights.items()
     )
     values = score_counts(p, q, scale=scale, smoothing=smoothing)
-    resamples_of = _Resamples(prepared, weights)
-    plain, integral = resamples_of.frontier(smoothing), resamples_of.frontier_integral(smoothing)
-    star = plain if smoothing == STAR_SMOOTHING else resamples_of.frontier(STAR_SMOOTHING)
-    half = int(np.abs(REFERENCE_WEIGHTS - 0.5).argmin())  # the middle of the grid, where Mid is computed
-    resampled = {
-        "mauve": trapezoid_area(*plain.curve(scale)),
-        "mauve_star": trapezoid_area(*star.curve(scale)),
-        "frontier_integral": integral,
-        "mid": np.minimum((plain.type_1[..., half] + plain.type_2[..., half]) / 2, SCORE_BOUNDS["mid"][1]),
-    }
-    return {name: Spread(values[name], resampled[name]) for name in SCORE_BOUNDS}
+    counted, change = cache(partial(_counted, prepared, weights)), _change(prepared, weights)
+    under = {each: _Resamples(prepared, counted, change, each) for each in _smoothings(smoothing)}
+    found = {}
+    for name, score in SCORES.items():
+        own = under[score.smoothing or smoothing]
+        parts = score.of(*own.shares) if score.weighted is None else score.weighted(own)
+        found[name] = Spread(values[name], score.value(parts, scale))
+    return found
+
+
+def _smoothings(smoothing: str) -> set[str]:
+    """That which is asked for, and those that scores have of their own."""
+    return {score.smoothing or smoothing for score in SCORES.values()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,53 +335,57 @@ def _most_frequent(weights: NDArray[np.float64]) -> float:
     return float(found[times.argmax()])
 
 
+@dataclass(frozen=True, eq=False)
 class _Resamples:
-    """The weighted resamples, from the kept sums if that is fast, else counted anew."""
+    """The weighted resamples under a smoothing, from the kept sums if that is fast, else counted anew."""
 
-    def __init__(self, prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> None:
-        self._prepared, self._weights, self._change = prepared, weights, _change(prepared, weights)
+    prepared: Prepared
+    counted: Callable[[], list[NDArray[np.float64]]]
+    change: _Change | None
+    smoothing: str
 
-    def frontier(self, smoothing: str) -> Frontier:
-        """Return (B, seeds) frontiers."""
-        shifted = self._shifted(smoothing)
-        return frontier_by_logs(*self._anew(smoothing)) if shifted is None else shifted[0].frontier(*shifted[1:])
+    @cached_property
+    def errors(self) -> NDArray[np.float64]:
+        """(B, seeds, 2, m) both errors of the frontiers."""
+        shifted = self._shifted
+        return np.maximum(error_sums(*self.shares) if shifted is None else shifted[0].errors(*shifted[1:]), 0.0)
 
-    def frontier_integral(self, smoothing: str) -> NDArray[np.float64]:
-        """Return (B, seeds) values."""
-        shifted = self._shifted(smoothing)
-        return (
-            frontier_integral(*self._anew(smoothing)) if shifted is None else shifted[0].frontier_integral(*shifted[1:])
-        )
+    @property
+    def integral(self) -> NDArray[np.float64]:
+        """(B, seeds) frontier integrals."""
+        shifted = self._shifted
+        return frontier_integral(*self.shares) if shifted is None else shifted[0].frontier_integral(*shifted[1:])
 
-    def _shifted(self, smoothing: str) -> tuple[ShiftedSums, _Totals, Bins] | None:
-        change, added = self._change, added_count(smoothing)
+    @property
+    def shares(self) -> list[NDArray[np.float64]]:
+        """(B, seeds, k) probabilities of either side."""
+        return [probabilities(side, self.smoothing) for side in self.counted()]
+
+    @property
+    def _shifted(self) -> tuple[ShiftedSums, _Totals, Bins] | None:
+        change, added = self.change, added_count(self.smoothing)
         if change is None or added is None or min(total.min() for total in change.totals) <= 0:
             return None
         if added and (change.usual != 1).any():
             return None  # the added counts would need the same weight as the texts
-        sums, more = self._prepared.sums[added], added * self._prepared.partitions[0].k
+        sums, more = self.prepared.sums[added], added * self.prepared.partitions[0].k
         totals = change.totals[0] + more, change.totals[1] + more
         if not sums.serves(totals):
             return None
         (p, q), (p_after, q_after), member = change.bins.before, change.bins.after, change.bins.member
         return sums, totals, Bins((p + added, q + added), (p_after + added, q_after + added), member)
 
-    def _anew(self, smoothing: str) -> list[NDArray[np.float64]]:
-        return [probabilities(side, smoothing) for side in self._counts]
 
-    @cached_property
-    def _counts(self) -> list[NDArray[np.float64]]:
-        prepared = self._prepared
-        counts = [
-            _resampled(prepared.partitions, source, prepared.drawn[source], each)
-            for source, each in self._weights.items()
-        ]
-        if any((side.sum(axis=-1) == 0).any() for side in counts):
-            raise InputError(
-                "Too few texts are left: a resample contains none of them",
-                todo="Keep more texts, or give them weights above 0",
-            )
-        return counts
+def _counted(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """(B, seeds, k) weighted counts of either side of the resamples."""
+    partitions, drawn = prepared.partitions, prepared.drawn
+    counts = [_resampled(partitions, source, drawn[source], each) for source, each in weights.items()]
+    if any((side.sum(axis=-1) == 0).any() for side in counts):
+        raise InputError(
+            "Too few texts are left: a resample contains none of them",
+            todo="Keep more texts, or give them weights above 0",
+        )
+    return counts
 
 
 def _resampled(

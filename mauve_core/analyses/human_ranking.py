@@ -26,7 +26,7 @@ from mauve_core.analyses.measure_terms import GROUPS, MIN_TEXTS, Measurements, g
 from mauve_core.analyses.method_scores import MethodTable, stored_methods
 from mauve_core.analyses.methods import Method
 from mauve_core.analyses.text_measures import decoder_of, measure_title, stored_measurements
-from mauve_core.base.config import HUMAN, SCORES, TieRule
+from mauve_core.base.config import HUMAN, TieRule
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import plural, verb, written
 from mauve_core.base.json_codec import Written
@@ -34,7 +34,6 @@ from mauve_core.decoding import parse_decoder
 from mauve_core.runs import Run
 from mauve_core.runs.ratings import OPTIONS, Rating, held
 from mauve_core.scoring.result import Comparison, Partition
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES
 from mauve_core.stats.bradley_terry import (
     BradleyTerryFit,
     fit_bradley_terry,
@@ -45,6 +44,7 @@ from mauve_core.stats.bradley_terry import (
 from mauve_core.stats.divergences import score_counts
 from mauve_core.stats.rank_correlation import WorstCase, spearman, worst_case_spearman
 from mauve_core.stats.resampling import jackknife_sd
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import Corpus
 from mauve_core.texts.pairing import keys_of, unit_names
 
@@ -456,7 +456,7 @@ def score_sds_over_texts(run: Run) -> dict[str, dict[str, float]]:
     """
     comparison = run.comparison
     groups = {name: group_of(prompts) for name, prompts in unit_names(keys_of(run.corpora)).items()}
-    found: dict[str, dict[str, float]] = {score: {} for score in SCORES}
+    found: dict[str, dict[str, float]] = {score: {} for score in comparison.score_names}
     for candidate in comparison.candidates:
         name, human = candidate.name, groups[HUMAN]
         if min(comparison.human.n, candidate.source.n_scored) < MIN_TEXTS:
@@ -469,7 +469,7 @@ def score_sds_over_texts(run: Run) -> dict[str, dict[str, float]]:
             parts = [part.with_texts(name, rows) for part in candidate.partitions]
             p, q = (_left_out(parts, *side)[present] for side in ((HUMAN, human), (name, own)))
             without.append(score_counts(p, q, scale=comparison.config.score.scale))
-        for score in SCORES:
+        for score in comparison.score_names:
             left_out = np.mean([each[score].mean(axis=1) for each in without], axis=0)
             found[score][name] = jackknife_sd(candidate.scores[score].mean, left_out, sizes[present])
     return found
@@ -543,13 +543,13 @@ def score_indicators(
     """Mean of every pairwise score, by title, and its standard deviation over texts, or over generations."""
     candidates, found = run.comparison.candidates, {}
     over_texts = {} if generations else sds(run)
-    for score in SCORES:
+    for score in run.comparison.score_names:
         estimates = {candidate.name: candidate.scores[score] for candidate in candidates}
         over_generations = {name: each.generations_sd for name, each in estimates.items()}
-        found[TITLES[score]] = Indicator(
+        found[SCORES[score].title] = Indicator(
             {name: estimate.mean for name, estimate in estimates.items()},
             {name: sd for name, sd in over_generations.items() if sd is not None} if generations else over_texts[score],
-            HIGHER_IS_CLOSER[score],
+            SCORES[score].higher_is_closer,
             GENERATIONS if generations else TEXTS,
         )
     return found

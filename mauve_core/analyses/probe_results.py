@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.base.config import KINDS, SCORE_BOUNDS, TEXT
+from mauve_core.base.config import KINDS, TEXT
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, with_spread
 from mauve_core.base.json_codec import As, Count, Holds, PValue, Ranged, RangedByName, Settings, Share, from_json
@@ -31,6 +31,7 @@ from mauve_core.stats.divergences import mauve
 from mauve_core.stats.f_divergences import FIVE, FIVE_BOUNDS
 from mauve_core.stats.multiple_tests import POWER, detectable_drop, holm
 from mauve_core.stats.resampling import PermutationTest, Statistic, histogram_statistic, permutation_test
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts.kinds import kind_of, parse_perturbation
 from mauve_core.texts.perturbations import CONTROL
 
@@ -40,7 +41,7 @@ ATTACHMENT = "probes"
 # The five divergences of ICLR 2023, larger for halves that differ more, and MAUVE, which is smaller.
 PROBE_SCORES = (*FIVE, "mauve")
 
-_BOUNDS = {**FIVE_BOUNDS, "mauve": SCORE_BOUNDS["mauve"]}
+_BOUNDS = {**FIVE_BOUNDS, "mauve": SCORES["mauve"].bounds}
 
 LineKind = Literal["control", "perturbation", "source"]
 
@@ -319,8 +320,8 @@ class Detection:
     name: str
     title: str
     outcome: Outcome
-    score: Annotated[SeedSpread, Ranged(*SCORE_BOUNDS["mauve"])]
-    control: Annotated[SeedSpread, Ranged(*SCORE_BOUNDS["mauve"])]
+    score: Annotated[SeedSpread, Ranged(*SCORES["mauve"].bounds)]
+    control: Annotated[SeedSpread, Ranged(*SCORES["mauve"].bounds)]
     p_value: Share | None = None
     p_adjusted: Share | None = None
     detectable: Share | None = None

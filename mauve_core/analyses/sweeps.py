@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.config import AXES, HUMAN, SCALE_BOUNDS, SCORE_BOUNDS, SCORES, Over, ScoreConfig
+from mauve_core.base.config import AXES, HUMAN, SCALE_BOUNDS, Over, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import As, Count, RangedByName, Settings, dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
@@ -35,6 +35,7 @@ from mauve_core.scoring.result import Candidate, Partition, SeedSpread
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import LASTING, SCORES
 from mauve_core.stats.units import together
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import require_words
@@ -60,7 +61,7 @@ class SweepPoint:
     k : int
         Clusters.
     scores : mapping of str to SeedSpread
-        For each name of ``mauve_core.base.config.SCORES``.
+        For each name of ``mauve_core.stats.scores.SCORES``.
     """
 
     value: float
@@ -68,11 +69,11 @@ class SweepPoint:
     source: str
     n: Count
     k: Count
-    scores: Annotated[Mapping[str, SeedSpread], RangedByName(SCORE_BOUNDS)]
+    scores: Annotated[Mapping[str, SeedSpread], RangedByName({name: score.bounds for name, score in SCORES.items()})]
 
     def __post_init__(self) -> None:
-        if not set(SCORES) <= set(self.scores):
-            raise InputError("A point of a sweep lacks scores", allowed=", ".join(SCORES))
+        if not set(self.scores) >= LASTING:
+            raise InputError("A point of a sweep lacks scores", allowed=", ".join(sorted(LASTING)))
 
 
 @dataclass(frozen=True)
@@ -672,7 +673,7 @@ def _spelled(text: str) -> Decoder | None:
 
 
 def _own_point(request: Request, value: float, line: str, candidate: Candidate, seeds: int) -> SweepPoint:
-    scores = {name: SeedSpread.of(candidate.scores[name].values[:seeds]) for name in SCORES}
+    scores = {name: SeedSpread.of(candidate.scores[name].values[:seeds]) for name in candidate.scores}
     n = min(request.run.comparison.human.n, candidate.source.n)
     return SweepPoint(value, line, candidate.name, n, candidate.partitions[0].k, scores)
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -123,20 +122,9 @@ DEFAULT_MODEL = "smollm2-135m"
 # package does, so that switching imports does not change the scores.
 PAPERS_MODEL = "gpt2-large"
 
-# The scores of a candidate in display order.
-SCORES = ("mauve", "mauve_star", "frontier_integral", "mid")
-
 # Range of the constant c of MAUVE. The papers use 5. Beyond these, MAUVE rounds to 1.000, or 0.000, whatever the texts
 # are.
 SCALE_BOUNDS = 0.001, 1000.0
-
-# Range of each score; the last is in nats.
-SCORE_BOUNDS = {
-    "mauve": (0.0, 1.0),
-    "mauve_star": (0.0, 1.0),
-    "frontier_integral": (0.0, 1.0),
-    "mid": (0.0, math.log(2)),
-}
 
 
 class _Settings:

@@ -16,7 +16,7 @@ import math
 import re
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -62,6 +62,13 @@ class Holds:
     allowed: str
 
 
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A name of a registry, as it is when a value is read."""
+
+    names: Collection[str]
+
+
 @dataclass(frozen=True)
 class Written:
     """A value whose JSON form has the type ``kind``; ``write`` and ``read`` convert to that form and back."""
@@ -73,9 +80,9 @@ class Written:
 
 class Joined:
     """One JSON object with the fields of several dataclasses or TypedDicts; a later one may replace fields of others,
-    and the last one says in its docstring what the object is."""
+    and the last one says in its docstring what the object is. A function returns its class when a schema is made."""
 
-    def __init__(self, *kinds: type) -> None:
+    def __init__(self, *kinds: Callable[[], Any]) -> None:
         self.kinds = kinds
 
 
@@ -340,6 +347,8 @@ def _within(arguments: tuple[Any, ...], value: Any, path: str) -> Any:
             raise _WrongError(path, _range(mark), value)
         elif isinstance(mark, Holds) and not mark.test(result):
             raise _WrongError(path, mark.allowed, value)
+        elif isinstance(mark, Named) and result not in mark.names:
+            raise _WrongError(path, ", ".join(mark.names), value)
     return result
 
 

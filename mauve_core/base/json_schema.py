@@ -29,7 +29,7 @@ from typing import (
 
 import numpy as np
 
-from mauve_core.base.json_codec import As, Holds, Joined, Ranged, RangedByName, Within, Written
+from mauve_core.base.json_codec import As, Holds, Joined, Named, Ranged, RangedByName, Within, Written
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -113,13 +113,16 @@ class _Maker:
             if isinstance(mark, As):
                 return dataclasses.replace(self, is_open=True).of(mark.kind)
             if isinstance(mark, Joined):
-                return self.object_of(mark.kinds)
+                kinds = [kind if isinstance(kind, type) else kind() for kind in mark.kinds]
+                return self.object_of(kinds) if len(kinds) > 1 else self._reference(kinds[0])
         schema = self.of(kind)
         for mark in markers:
             if isinstance(mark, Within):
                 schema |= _range(mark.low, mark.high)
             elif isinstance(mark, Holds):
                 schema |= {"description": f"Allowed: {mark.allowed}."}
+            elif isinstance(mark, Named):
+                schema = {"enum": list(mark.names)}
             elif isinstance(mark, Ranged):
                 schema = self._ranged(schema, mark)
             elif isinstance(mark, RangedByName):

@@ -7,7 +7,8 @@ import argparse
 import textwrap
 from typing import TYPE_CHECKING
 
-from mauve_core.base.config import MEASURE_NAMES, SCORES
+from mauve_core.base.arguments import named
+from mauve_core.base.config import MEASURE_NAMES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
 from mauve_core.base.words import Words
@@ -15,14 +16,8 @@ from mauve_core.cli.options import of_run, write, write_json
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.serialization import difference_json
-from mauve_core.scoring.tables import (
-    DETECTABLE,
-    TITLES,
-    aligned,
-    disagreement_sentence,
-    pairing_sentence,
-    tests_sentence,
-)
+from mauve_core.scoring.tables import DETECTABLE, aligned, disagreement_sentence, pairing_sentence, tests_sentence
+from mauve_core.stats.scores import SCORES
 
 if TYPE_CHECKING:
     from mauve_core.analyses.measure_terms import MeasureDifference
@@ -62,6 +57,7 @@ def _test(args: argparse.Namespace) -> int:
         run.comparison.candidate(name)  # raises InputError if unknown
     if args.measure is not None:
         return _test_measure(run, args)
+    named(args.score, dict.fromkeys(run.comparison.score_names), "score")
     found = [each for each in run.comparison.differences if each.score == args.score]
     if args.a is not None:
         found = [each.seen_from(args.a) for each in found if {each.first, each.second} == {args.a, args.b}]
@@ -89,7 +85,7 @@ def _test(args: argparse.Namespace) -> int:
 def _table(found: list[Difference], words: Words) -> str:
     from mauve_core.figures.differences import exchanged_label
 
-    title = TITLES[found[0].score]
+    title = SCORES[found[0].score].title
     rows = [["a", "b", f"{title}: a − b", "interval", "p", "p adjusted", "told apart", "detectable", "n"]]
     for each in found:
         rows.append(

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import read_toml, write_atomically
 from mauve_core.base.formatting import (
@@ -53,8 +53,9 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.encoders.features import FeatureStore
-from mauve_core.scoring.gate_rule import MEASURE, RULE, SMALLEST_EFFECTS, GateRule, GateTest, Verdict, require_measures
-from mauve_core.scoring.tables import TITLES, aligned
+from mauve_core.scoring.gate_rule import MEASURE, RULE, GateRule, GateTest, Verdict, require_measures
+from mauve_core.scoring.tables import aligned
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import Corpus
 from mauve_core.texts.normalizing import normalize
 
@@ -138,9 +139,11 @@ def verdict_sentence(result: GateResult) -> str:
     first, than = decisive[0], "from the reference than the baseline"
     beyond = f"by more than the margin of {significant(first.margin)}" if first.margin else "beyond chance"
     if result.verdict == "fail":
-        named = ", ".join(TITLES[test.measure] for test in decisive)
+        named = ", ".join(SCORES[test.measure].title for test in decisive)
         return f"{LABELS['fail']}: the candidate is farther {than}, {beyond} ({named})."
-    ends = ", ".join(f"{significant(test.margin + test.smallest_effect)} ({TITLES[test.measure]})" for test in decisive)
+    ends = ", ".join(
+        f"{significant(test.margin + test.smallest_effect)} ({SCORES[test.measure].title})" for test in decisive
+    )
     told = f"{LABELS[result.verdict]}: the candidate is not shown to be farther {than}, {beyond}"
     if result.verdict == "pass":
         return f"{told}; a difference above {ends} is excluded."
@@ -241,7 +244,7 @@ _HEADS = ["measure", "baseline", "candidate", "difference", "interval", "margin"
 
 def _test_cells(test: GateTest) -> list[str]:
     return [
-        TITLES[test.measure],
+        SCORES[test.measure].title,
         *(written(value, SCORE_DECIMALS) for value in (test.baseline, test.candidate)),
         written(test.difference, SCORE_DECIMALS, signed=True),
         f"{interval(test.low, test.high, SCORE_DECIMALS)} ({_percent(1 - 2 * test.alpha)})",
@@ -345,7 +348,7 @@ def _add_rule_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--margin", type=float, metavar="D", help=f"difference that is accepted; default: {rule.margin:g}"
     )
-    effects = ", ".join(f"{value:g} of {name}" for name, value in SMALLEST_EFFECTS.items())
+    effects = ", ".join(f"{each.smallest_effect:g} of {name}" for name, each in SCORES.items())
     group.add_argument(
         "--smallest-effect",
         type=float,

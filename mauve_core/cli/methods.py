@@ -9,6 +9,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from mauve_core.base.arguments import named
 from mauve_core.base.config import (
     ABOUT_CORRECTIONS,
     ABOUT_EXPECTATIONS,
@@ -16,7 +17,6 @@ from mauve_core.base.config import (
     METHOD_SEEDS,
     POSITION_TEXTS,
     PRESET_NAMES,
-    SCORES,
     SUMMARY_NAMES,
     USUAL_ENCODERS,
 )
@@ -44,7 +44,8 @@ from mauve_core.cli.options import (
 )
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, HUMAN_VS_HUMAN, TITLES, aligned, texts_interval
+from mauve_core.scoring.tables import HUMAN_VS_HUMAN, aligned, texts_interval
+from mauve_core.stats.scores import SCORES
 
 if TYPE_CHECKING:
     from mauve_core.analyses.encoders import EncoderTable, Reference
@@ -232,7 +233,7 @@ def _add_encoders(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "word vectors; "
         f"default: {', '.join(USUAL_ENCODERS)}; of a run of other items, theirs on this machine",
     )
-    parser.add_argument("--score", choices=SCORES, default=SCORES[0], help=f"score to print; default: {SCORES[0]}")
+    parser.add_argument("--score", choices=SCORES, default="mauve", help="score to print; default: mauve")
     add_device_option(parser)
     parser.add_argument(
         "--positions",
@@ -265,6 +266,7 @@ def _encoders(args: argparse.Namespace) -> int:
     if args.json:
         write_json(_json(run, table), "encoders")
         return 0
+    named(args.score, dict.fromkeys(table.score_names), "score")
     found, problem = references(run, table, args.score)
     parts = [encoder_scores_table(table, args.score), encoder_agreement_table(table, args.score)]
     parts += [references_table(found, table)] if found else []
@@ -291,14 +293,14 @@ def encoder_scores_table(table: EncoderTable, score: str) -> str:
     """Two rows per candidate, one column per encoder: mean, standard deviation over seeds and rank; interval."""
     from mauve_core.figures import agreement as figures
 
-    rows = [[f"Candidate, {TITLES[score]}", *map(printable, table.titles)]]
+    rows = [[f"Candidate, {SCORES[score].title}", *map(printable, table.titles)]]
     intervals = figures.interval_cells(table, score)
     for name, cells in figures.score_cells(table, score).items():
         rows += [[printable(name), *cells], ["", *intervals[name]]]
     if any(each.ceiling for each in table.results):
         means, low_high = zip(*figures.ceiling_cells(table, score), strict=True)
         rows += [[HUMAN_VS_HUMAN, *means], ["", *low_high]]
-    closer = "larger" if HIGHER_IS_CLOSER[score] else "smaller"
+    closer = "larger" if SCORES[score].higher_is_closer else "smaller"
     return (
         f"{aligned(rows)}\n\nMean \u00b1 standard deviation over k-means seeds; below, the {texts_interval()}.\nIn "
         "parentheses the rank, = if no test tells it from the first of its group. "
@@ -345,16 +347,16 @@ def _json(run: Run, table: EncoderTable) -> dict[str, Any]:
         **dataclass_to_json(table),
         "agreement": {
             score: [[None if math.isnan(value) else value for value in row] for row in table.agreement(score).tolist()]
-            for score in SCORES
+            for score in table.score_names
         },
         "reversals": [
             {"score": score, "first": one, "second": other, **dataclass_to_json(item)}
-            for score in SCORES
+            for score in table.score_names
             for one in range(count)
             for other in range(one + 1, count)
             for item in table.reversals(score, one, other)
         ],
         "references": {
-            score: [dataclass_to_json(each) for each in references(run, table, score)[0]] for score in SCORES
+            score: [dataclass_to_json(each) for each in references(run, table, score)[0]] for score in table.score_names
         },
     }

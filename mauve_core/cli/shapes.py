@@ -40,7 +40,8 @@ from mauve_core.findings.format_checks import Preflight
 from mauve_core.findings.verdicts import VerdictJson
 from mauve_core.runs import Run
 from mauve_core.scoring.gate_rule import GateTest, Verdict
-from mauve_core.scoring.serialization import ComparisonJson, DifferenceJson, ScoreName
+from mauve_core.scoring.result import ScoreName
+from mauve_core.scoring.serialization import ComparisonJson, DifferenceJson
 from mauve_core.scoring.tables import EmptyClustersJson
 from mauve_core.stats.diversity import ModeCount
 

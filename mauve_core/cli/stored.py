@@ -15,7 +15,6 @@ from typing import Any, TypedDict
 
 from mauve_core.analyses.comparability import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.analyses.comparison_task import RecompareTask, changed, suggested_name
-from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.base.json_codec import Count
@@ -43,7 +42,6 @@ from mauve_core.scoring import tables
 from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.scoring.serialization import CandidateJson, to_json
 from mauve_core.scoring.tables import (
-    TITLES,
     aligned,
     interval_of,
     letters_sentence,
@@ -52,6 +50,7 @@ from mauve_core.scoring.tables import (
     texts_interval,
     texts_scored,
 )
+from mauve_core.stats.scores import SCORES
 
 
 class RunsComparedJson(TypedDict):
@@ -143,13 +142,13 @@ def _difference_table(found: tuple[Difference, ...], ids: list[str]) -> str:
 
 
 def _leaderboard(board: Comparison) -> str:
-    rows = [["Rank", "Letters", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
+    rows = [["Rank", "Letters", "Candidate", "n", "k", *(SCORES[score].title for score in board.score_names)]]
     for standing in standings(board):
         candidate = standing.candidate
         rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
         sizes = [texts_scored(candidate.source).replace(",", ""), str(candidate.partitions[0].k)]
         cells = [rank, standing.letters, printable(candidate.name), *sizes]
-        rows.append([*cells, *(_shown(candidate.scores[score]) for score in SCORES)])
+        rows.append([*cells, *(_shown(candidate.scores[score]) for score in board.score_names)])
     about = (
         f"In parentheses the {texts_interval(board.config.score.confidence)}. Candidates tie (=) where their intervals "
         f"overlap with those of the first of their group. {letters_sentence(board)}"

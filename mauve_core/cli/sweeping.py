@@ -9,7 +9,8 @@ from mauve_core.base.config import EVERY_AXIS, METHOD_SEEDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, printable, with_two_spreads
 from mauve_core.cli.options import add_device_option, add_output_options, of_run, show_result
-from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread
+from mauve_core.scoring.tables import aligned, mean_and_spread
+from mauve_core.stats.scores import SCORES
 
 if TYPE_CHECKING:
     from mauve_core.analyses.estimator_sweeps import EstimatorSweep
@@ -69,7 +70,7 @@ def table(sweep: Sweep) -> str:
     from mauve_core.figures.sweeps import about_leaderboard
 
     named = sweep.over == "decoder"
-    rows = [[_TITLES[sweep.over], "Decoder" if named else "Candidate", "n", "k", TITLES[_SHOWN]]]
+    rows = [[_TITLES[sweep.over], "Decoder" if named else "Candidate", "n", "k", SCORES[_SHOWN].title]]
     rows[0] += ["Texts"] if named else []
     for point in sweep.points:
         sizes = [f"{point.value:g}", printable(point.candidate), str(point.n), str(point.k)]
@@ -77,7 +78,7 @@ def table(sweep: Sweep) -> str:
         rows.append([*cells, *([printable(point.source)] if named else [])])
     seeds = sweep.settings["seeds"]
     spread = f"mean \u00b1 standard deviation over {seeds} seeds" if seeds > 1 else "one seed, so the spread is unknown"
-    about = f"{TITLES[_SHOWN]}: {spread}; larger is closer, at most 1. {about_leaderboard(sweep)}"
+    about = f"{SCORES[_SHOWN].title}: {spread}; larger is closer, at most 1. {about_leaderboard(sweep)}"
     return f"{aligned(rows)}\n\n{about}"
 
 
@@ -86,13 +87,13 @@ def estimator_table(sweep: EstimatorSweep) -> str:
     from mauve_core.analyses.methods import ESTIMATORS
     from mauve_core.figures.sweeps import ESTIMATOR_TITLES, about_default
 
-    rows = [["Estimator", ESTIMATOR_TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]
+    rows = [["Estimator", ESTIMATOR_TITLES[sweep.over], "Candidate", "n", SCORES[_SHOWN].title]]
     for point in sweep.points:
         cell = with_two_spreads(point.score.value, point.score.sd_seeds, point.score.sd_texts)
         title = ESTIMATORS[point.method].title
         rows.append([title, f"{point.value:g}", printable(point.candidate), str(point.score.n), cell])
     about = (
-        f"{TITLES[_SHOWN]}: value \u00b1 standard deviation over seeds / over texts, {NONE} if there is none; larger "
-        f"is closer, at most 1. {about_default(sweep)}"
+        f"{SCORES[_SHOWN].title}: value \u00b1 standard deviation over seeds / over texts, {NONE} if there is none; "
+        f"larger is closer, at most 1. {about_default(sweep)}"
     )
     return f"{aligned(rows)}\n\n{about}"

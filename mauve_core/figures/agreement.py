@@ -19,11 +19,12 @@ from mauve_core.analyses.encoders import FEWEST, EncoderResult, EncoderTable, Re
 from mauve_core.analyses.method_scores import Disagreement, MethodResult, MethodTable, disagreements, score_of
 from mauve_core.analyses.methods import Method
 from mauve_core.analyses.positions import EncoderPositions, PositionTable
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, correlation, significant
 from mauve_core.figures.theme import SIGNED_SCALE, as_label, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison, Estimate, SeedSpread
-from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, rank_label
+from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label
+from mauve_core.stats.scores import SCORES
 
 _PARTS = ("smoothing", "divergence", "summary", "scale", "expectation", "correction")
 # Methods that the answer names; the others are counted.
@@ -223,7 +224,7 @@ def encoder_scores_frame(table: EncoderTable) -> pd.DataFrame:
             "cut": result.cut,
             "notes": "; ".join(result.notes),
         }
-        for score in SCORES:
+        for score in table.score_names:
             ranks = result.ranks(score)
             for candidate in table.candidates:
                 rank, tied = ranks[candidate]
@@ -273,7 +274,7 @@ def encoder_agreement_frame(table: EncoderTable) -> pd.DataFrame:
         in opposite orders), reversed_told_apart (those that both encoders tell apart).
     """
     rows = []
-    for score in SCORES:
+    for score in table.score_names:
         values = table.agreement(score)
         for one, other in combinations(range(len(table.results)), 2):
             found = table.reversals(score, one, other)
@@ -349,7 +350,7 @@ def encoders_in_words(table: EncoderTable, score: str) -> tuple[str, tuple[str, 
     spread = f"{correlation(least[0])} ({table.titles[least[1]]} and {table.titles[least[2]]})"
     if len(known) > 1:
         spread = f"between {spread} and {correlation(most[0])}"
-    first = f"Spearman's correlation of two encoders' rankings by {TITLES[score]} is {spread}."
+    first = f"Spearman's correlation of two encoders' rankings by {SCORES[score].title} is {spread}."
     apart = _contradictions(table, score)
     if not apart:
         return f"{first} No two encoders contradict each other: whatever two both tell apart is in the same order.", ()

@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 import plotly.io as pio
 
 from mauve_core.analyses.gap import ledger_rows
-from mauve_core.base.config import HUMAN, SCORES, PartitionKind
+from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, with_spread
 from mauve_core.figures.clusters import cluster_figure
@@ -229,13 +229,13 @@ def notebook_html(comparison: Comparison) -> str:
 
 def _table(comparison: Comparison) -> str:
     frame = leaderboard_frame(comparison, "pairwise")
-    lettered = bool(frame["letters"].any())
-    heads = ["Rank", *(["Letters"] if lettered else []), "Candidate", *(titled(score) for score in SCORES), "n", "k"]
+    lettered, names = bool(frame["letters"].any()), comparison.score_names
+    heads = ["Rank", *(["Letters"] if lettered else []), "Candidate", *(titled(name) for name in names), "n", "k"]
     rows = []
     for _, row in frame.iterrows():
         cells = [rank_label(int(row["rank"]), bool(row["tied"])), *([row["letters"]] if lettered else [])]
         cells.append(f"<b>{_safe(str(row['candidate']))}</b>")
-        for score in SCORES:
+        for score in names:
             mean = with_spread(row[score], row[f"{score}_sd"], SCORE_DECIMALS, value_in="<b>{}</b>")
             low_high = interval(row[f"{score}_low"], row[f"{score}_high"], SCORE_DECIMALS)
             cells.append(f"{mean}<br><small>{low_high}</small>")

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from mauve_core.analyses.measure_terms import CONFIDENCE, Measurements
 from mauve_core.analyses.text_measures import measure_standings, measure_title, ranked_tests, test_decimals
-from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, UNBROKEN, interval, significant, written
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
 from mauve_core.figures.theme import MODE_BAR, SIGNED_SCALE, as_label, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison, Difference
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, standings
+from mauve_core.scoring.tables import standings
+from mauve_core.stats.scores import SCORES
 
 # A difference of this size or more has the full color, unless there are larger ones.
 LEAST_SPAN = 0.05
@@ -132,7 +132,7 @@ def differences_frame(comparison: Comparison) -> pd.DataFrame:
             each.n,
             each.detectable,
         )
-        for score in SCORES
+        for score in comparison.score_names
         for each in ranked_pairs(comparison, score)
     ]
     columns = ["score", "candidate", "other", "difference", "low", "high", "confidence"]
@@ -206,11 +206,11 @@ def differences_figure(comparison: Comparison, score: str = "mauve") -> go.Figur
     if not comparison.differences:
         raise InputError("There is no difference to draw", allowed="two or more candidates of one run")
     scale = Scale(
-        TITLES[score],
+        SCORES[score].title,
         comparison.config.score.confidence,
         SCORE_DECIMALS,
         LEAST_SPAN,
-        HIGHER_IS_CLOSER[score],
+        SCORES[score].higher_is_closer,
         comparison.words,
     )
     return _matrix(_order(comparison, score), ranked_pairs(comparison, score), scale)

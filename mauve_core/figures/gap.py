@@ -14,7 +14,6 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.analyses.gap import TOGETHER
-from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, percent_with_interval, with_spread
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
@@ -24,7 +23,7 @@ from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, NEUTRAL_COLOUR, PAN
 from mauve_core.findings.clusters import ADDS
 from mauve_core.findings.why_cards import labelled
 from mauve_core.scoring.result import Estimate
-from mauve_core.stats.what_if import BEST
+from mauve_core.stats.scores import SCORES
 
 # Characters in a line of a cluster's name beside its bar.
 LABEL_WIDTH = 34
@@ -185,7 +184,7 @@ def steps_figure(
         "zeroline": False,
     }
     y = {"title": {"text": titled(score)}, "zeroline": False}
-    best = draw.guide("y", BEST[score], {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"})
+    best = draw.guide("y", SCORES[score].best, {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"})
     return draw.figure([over_seeds, in_partition], base_layout(height=_STEPS_HEIGHT, xaxis=x, yaxis=y, shapes=[best]))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from mauve_core.base.config import SCORES, PartitionKind
+from mauve_core.base.config import PartitionKind
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_named_spreads
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
@@ -30,10 +30,7 @@ from mauve_core.figures.theme import (
 )
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.tables import (
-    HIGHER_IS_CLOSER,
     HUMAN_VS_HUMAN,
-    REFERENCE_SCORE,
-    TITLES,
     Standing,
     human_vs_human_label,
     interval_of,
@@ -42,6 +39,7 @@ from mauve_core.scoring.tables import (
     rank_label,
     standings,
 )
+from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 
 # Height of a candidate's row in pixels, and the least beside another figure.
 _ROW_HEIGHT, _LOW_ROW = 34, 20
@@ -52,7 +50,7 @@ _BESIDE = {"l": 8, "r": 8, "t": 10, "b": 58}
 
 def titled(score: str) -> str:
     """The score's name with its direction of improvement."""
-    return f"{TITLES[score]} {'↑' if HIGHER_IS_CLOSER[score] else '↓'}"
+    return f"{SCORES[score].title} {'↑' if SCORES[score].higher_is_closer else '↓'}"
 
 
 def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> pd.DataFrame:
@@ -76,13 +74,13 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
         sizes = {"n_human": comparison.human.n, "n": source.n_scored, "k": comparison.partition(kind, name).k}
         sizes |= {"generations": source.generations} if repeated else {}
         place = {"rank": standing.rank, "tied": standing.tied, "letters": standing.letters, "candidate": name}
-        rows.append(place | _numbers(standing.candidate, kind) | sizes)
+        rows.append(place | _numbers(comparison, standing.candidate, kind) | sizes)
     halves = shown_halves(comparison, kind)
     if halves is not None:
         sizes = {"n_human": halves.source.n, "n": halves.source.n, "k": halves.partitions[0].k}
         sizes |= {"generations": 1} if repeated else {}
         place = {"rank": 0, "tied": False, "letters": "", "candidate": comparison.words.said(HUMAN_VS_HUMAN)}
-        rows.append(place | _numbers(halves, kind) | sizes)
+        rows.append(place | _numbers(comparison, halves, kind) | sizes)
         if comparison.like_for_like:
             rows = [row | _like_for_like(comparison, str(row["candidate"]), halves) for row in rows]
     config = comparison.config
@@ -108,9 +106,9 @@ def _like_for_like(comparison: Comparison, name: str, halves: Candidate) -> dict
     return _named("like_for_like", scores[REFERENCE_SCORE])
 
 
-def _numbers(candidate: Candidate, kind: PartitionKind) -> dict[str, Any]:
+def _numbers(comparison: Comparison, candidate: Candidate, kind: PartitionKind) -> dict[str, Any]:
     row: dict[str, Any] = {}
-    for score in SCORES:
+    for score in comparison.score_names:
         estimate = candidate.estimate(score, kind)
         row |= _named(score, estimate)
         if estimate.generations is not None:
@@ -149,7 +147,7 @@ def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFram
         }
     )
     rows = frame.to_dict("records")
-    for score in SCORES:
+    for score in filter(frame.__contains__, SCORES):
         shown[titled(score)] = [score_label(row, score) for row in rows]
     return shown.assign(
         n=[texts_of_row(row) for row in rows],
@@ -166,7 +164,7 @@ def like_for_like_rows(comparison: Comparison) -> tuple[tuple[str, ...], list[tu
     halves = comparison.halves
     if halves is None or not comparison.like_for_like:
         return (), []
-    title = TITLES[REFERENCE_SCORE]
+    title = SCORES[REFERENCE_SCORE].title
     rows: list[tuple[str, ...]] = []
     for standing in standings(comparison):
         candidate = standing.candidate
@@ -202,7 +200,7 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     equal rank. Color and marker follow the run's order of candidates. Human vs. human is on top in
     the color of P, with its n where that is another than the candidates'; a dotted line extends its mean downward.
     """
-    traces, layout = _panels_of(comparison, kind, SCORES, by)
+    traces, layout = _panels_of(comparison, kind, comparison.score_names, by)
     height = MODE_BAR + 70 + _ROW_HEIGHT * _rows(comparison, kind)
     rest = base_layout(height=height, margin=PANELS_MARGIN, showlegend=False)
     return draw.figure(traces, draw.with_titles(layout | rest))

@@ -42,7 +42,7 @@ from mauve_core.figures.theme import (
     translucent,
 )
 from mauve_core.scoring.result import Estimate
-from mauve_core.scoring.tables import TITLES
+from mauve_core.stats.scores import SCORES
 
 # Panels per row.
 COLUMNS = 4
@@ -272,7 +272,7 @@ def _mauve_panel(mauve: Mapping[str, Estimate], shown: Sequence[str]) -> _Panel:
     """Dots and intervals as of a measure; the hover is the leaderboard's, with each spread by its name."""
     values = [Value(one.mean, one.sd, one.low, one.high) for one in (mauve[name] for name in shown)]
     rows = [Row("mauve", name, value, None, None) for name, value in zip(shown, values, strict=True)]
-    return _Panel(titled("mauve"), rows, [f"{TITLES['mauve']} = {hover_label(mauve[name])}" for name in shown])
+    return _Panel(titled("mauve"), rows, [f"{SCORES['mauve'].title} = {hover_label(mauve[name])}" for name in shown])
 
 
 def _measure_panel(title: str, rows: Sequence[Row]) -> _Panel:

@@ -18,7 +18,7 @@ import plotly.graph_objects as go
 from mauve_core.analyses.estimator_sweeps import DEFAULTS, EstimatorPoint, EstimatorSweep
 from mauve_core.analyses.methods import ESTIMATORS, Method
 from mauve_core.analyses.sweeps import Sweep, SweepPoint
-from mauve_core.base.config import SCORES, EstimatorAxis, Over
+from mauve_core.base.config import EstimatorAxis, Over
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread, with_two_spreads
 from mauve_core.figures import draw
 from mauve_core.figures.draw import End
@@ -32,7 +32,8 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.scoring.result import Comparison, SeedSpread
+from mauve_core.scoring.result import Comparison, SeedSpread, shared_scores
+from mauve_core.stats.scores import REFERENCE_SCORE
 
 # Display names of the settings.
 TITLES: dict[Over, str] = {
@@ -91,7 +92,7 @@ def sweep_figure(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[f
     Parameters
     ----------
     score : str
-        One of ``mauve_core.base.config.SCORES``.
+        One of ``mauve_core.stats.scores.SCORES``.
     order : sequence of str
         The run's candidates; their order sets color, dash and marker.
     own : sequence of float
@@ -102,8 +103,8 @@ def sweep_figure(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[f
 
 def _record(sweep: Sweep, point: SweepPoint) -> dict[str, Any]:
     row: dict[str, Any] = {"over": sweep.over, "line": point.candidate, "value": point.value}
-    row |= {"candidate": point.source, "n": point.n, "k": point.k, "seeds": len(point.scores[SCORES[0]].values)}
-    for score in SCORES:
+    row |= {"candidate": point.source, "n": point.n, "k": point.k, "seeds": len(point.scores[REFERENCE_SCORE].values)}
+    for score in shared_scores([point.scores]):
         spread = point.scores[score]
         row |= {score: spread.mean, f"{score}_sd": math.nan if spread.sd is None else spread.sd}
     return row
@@ -115,7 +116,7 @@ def _is_own(sweep: Sweep, value: float, comparison: Comparison) -> bool:
     return all(
         point.scores[score].values == comparison.candidate(point.source).scores[score].values
         for point in points
-        for score in SCORES
+        for score in shared_scores((point.scores, comparison.candidate(point.source).scores))
     )
 
 
@@ -239,7 +240,7 @@ PARAMETER_TITLES: dict[EstimatorAxis, str] = {
 }
 
 # Every point is a MAUVE.
-ESTIMATED_SCORE = titled(SCORES[0])
+ESTIMATED_SCORE = titled(REFERENCE_SCORE)
 
 ABOUT_BANDS = "Band: ± one standard deviation over texts, for which the estimator is fitted again."
 ABOUT_SPREADS = "Value ± standard deviation over texts; over seeds / over texts for an estimator that draws."

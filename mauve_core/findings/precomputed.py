@@ -41,7 +41,6 @@ from mauve_core.runs import Run
 from mauve_core.runs.placing import locked
 from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
 from mauve_core.scoring.result import Partition
-from mauve_core.stats.divergences import REFERENCE_WEIGHTS, Frontier
 from mauve_core.stats.sampling_error import (
     ClusterAdvice,
     SamplingError,
@@ -51,6 +50,7 @@ from mauve_core.stats.sampling_error import (
     recommend_clusters,
     recommend_texts,
 )
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.stability import Stability
 from mauve_core.texts.kinds import kind_of
 
@@ -121,7 +121,7 @@ def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, 
             for part, array in _arrays_of_basis(found[name]).items()
         }
 
-    arrays = cached(run, f"basis-{kind}-{smoothing}", make)
+    arrays = cached(run, f"basis-{kind}-{smoothing}", make, *SCORES)
     repeats = {candidate.name: candidate.source.generations for candidate in run.comparison.candidates}
     return {name: _basis(arrays, index, repeats.get(name, 1)) for index, name in enumerate(names)}
 
@@ -370,9 +370,9 @@ def _if_any(find: Callable[..., object], *about: Any) -> None:
         find(*about)
 
 
-def cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:
-    """Return the arrays stored under that name, or store and return those of ``make``."""
-    path, about = run.path / DERIVED / f"{name}.npz", f"{FORMAT} {run.digest} {name}"
+def cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]], *of: str) -> _Arrays:
+    """Return the arrays stored under that name, if they are ``of`` the same, or store and return those of ``make``."""
+    path, about = run.path / DERIVED / f"{name}.npz", " ".join([f"{FORMAT} {run.digest} {name}", *of])
     try:
         arrays = load_arrays(path)
         if str(arrays[ABOUT]) == about:
@@ -388,26 +388,11 @@ def cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) 
 
 def _arrays_of_basis(basis: ScoreBasis) -> _Arrays:
     arrays: _Arrays = {"rate": np.array(basis.rate)}
-    for name, pair in (("plain", basis.plain), ("star", basis.star)):
-        for which, frontier in zip(("own", "resampled"), pair, strict=True):
-            arrays |= {f"{name}-{which}-1": frontier.type_1, f"{name}-{which}-2": frontier.type_2}
-    for name, spread in (("integral", basis.frontier_integral), ("mid", basis.mid)):
+    for name, spread in basis.parts.items():
         arrays |= {f"{name}-own": spread.values, f"{name}-resampled": spread.resampled}
     return arrays
 
 
 def _basis(arrays: Mapping[str, NDArray[Any]], index: int, generations: int) -> ScoreBasis:
-    def frontier(name: str) -> Frontier:
-        return Frontier(REFERENCE_WEIGHTS, arrays[f"{index}-{name}-1"], arrays[f"{index}-{name}-2"])
-
-    def spread(name: str) -> Spread:
-        return Spread(arrays[f"{index}-{name}-own"], arrays[f"{index}-{name}-resampled"])
-
-    return ScoreBasis(
-        plain=(frontier("plain-own"), frontier("plain-resampled")),
-        star=(frontier("star-own"), frontier("star-resampled")),
-        frontier_integral=spread("integral"),
-        mid=spread("mid"),
-        generations=generations,
-        rate=float(arrays[f"{index}-rate"]),
-    )
+    parts = {name: Spread(arrays[f"{index}-{name}-own"], arrays[f"{index}-{name}-resampled"]) for name in SCORES}
+    return ScoreBasis(parts, generations, float(arrays[f"{index}-rate"]))

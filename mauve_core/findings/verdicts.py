@@ -27,7 +27,6 @@ from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Differ
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.tables import (
     HUMAN_VS_HUMAN,
-    TITLES,
     interval_of,
     mean_and_spread,
     pairing_in_words,
@@ -35,6 +34,7 @@ from mauve_core.scoring.tables import (
     texts_in_words,
     told_apart,
 )
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import LEAST_UNITS
 
 # The score by which candidates are ranked.
@@ -155,7 +155,7 @@ def mean_and_interval(estimate: Estimate) -> str:
 
 def score_in_full(candidate: Ranked) -> str:
     """``MAUVE 0.881 ± 0.014 (0.825 to 0.928)``."""
-    return f"{TITLES[SCORE]} {mean_and_interval(candidate.estimate)}"
+    return f"{SCORES[SCORE].title} {mean_and_interval(candidate.estimate)}"
 
 
 def difference_in_words(found: Difference) -> str:

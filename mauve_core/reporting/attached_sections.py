@@ -40,7 +40,7 @@ from mauve_core.analyses.text_measures import (
     stored_measurements,
     test_decimals,
 )
-from mauve_core.base.config import AXES, ESTIMATOR_AXES, HUMAN, SCORES, Over
+from mauve_core.base.config import AXES, ESTIMATOR_AXES, HUMAN, Over
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import NONE, as_percent, correlation, significant
 from mauve_core.base.words import TEXTS, Words
@@ -61,6 +61,7 @@ from mauve_core.reporting.judgments_section import judgments_blocks
 from mauve_core.runs import Run
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, mean_and_spread, rank_label, texts_interval
 from mauve_core.shards.plan import ShardedComparison
+from mauve_core.stats.scores import REFERENCE_SCORE
 
 # Maximum rows of the table of tests; with more, a sentence says where they are.
 MOST_TESTS = 1000
@@ -129,7 +130,7 @@ def _tests(found: Measurements, measures: Sequence[str], order: Sequence[str], w
 
 
 # The score that is reported, as published.
-SCORE = SCORES[0]
+SCORE = REFERENCE_SCORE
 
 
 def encoders_blocks(run: Run) -> tuple[Block, ...]:

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mauve_core.base.config import SCORES, PartitionKind, names_server, parse_server_name
+from mauve_core.base.config import PartitionKind, names_server, parse_server_name
 from mauve_core.base.formatting import (
     SCORE_DECIMALS,
     as_formula,
@@ -21,11 +21,9 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.encoders.catalogue import names_word_vectors, weights_of, with_weights
-from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row
+from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row, titled
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import (
-    HIGHER_IS_CLOSER,
-    TITLES,
     length_in_words,
     mean_and_spread,
     pairing_in_words,
@@ -38,6 +36,7 @@ from mauve_core.scoring.tables import (
     tests_sentence,
     texts_interval,
 )
+from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 from mauve_core.texts.normalizing_steps import STEPS, name_of, number_of
 
 # A row of the leaderboard's numbers.
@@ -70,19 +69,19 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$&!:@/+.])")
 
 def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
     """The leaderboard as a LaTeX ``table``, after ``PREAMBLE``; ``smoothing``, for the note, is that of the scores."""
-    frame = leaderboard_frame(comparison, kind)
+    frame, names = leaderboard_frame(comparison, kind), comparison.score_names
     arrows = {True: r"$\uparrow$", False: r"$\downarrow$"}
-    upper = [TITLES[score].rpartition(" ")[0] for score in SCORES]
-    lower = [f"{TITLES[score].rpartition(' ')[2]} {arrows[HIGHER_IS_CLOSER[score]]}" for score in SCORES]
+    upper = [SCORES[score].title.rpartition(" ")[0] for score in names]
+    lower = [f"{SCORES[score].title.rpartition(' ')[2]} {arrows[SCORES[score].higher_is_closer]}" for score in names]
     rows = []
     for row in frame.to_dict("records"):
         repeated = row.get("generations", 1) > 1
-        means = [as_formula(_score(row, score)) + (_latex_small("(seeds)") if repeated else "") for score in SCORES]
-        low_high = [rf"{{\scriptsize {as_formula(_bracket(row, score))}}}" for score in SCORES]
+        means = [as_formula(_score(row, score)) + (_latex_small("(seeds)") if repeated else "") for score in names]
+        low_high = [rf"{{\scriptsize {as_formula(_bracket(row, score))}}}" for score in names]
         cells = [_latex_rank(row), latex_escaped(str(row["candidate"])), *means, _latex_texts(row), f"{row['k']:d}"]
         rows.append(" & ".join(cells) + r" \\")
         if repeated:
-            spreads = [_latex_generations(row, score) for score in SCORES]
+            spreads = [_latex_generations(row, score) for score in names]
             rows.append(" & ".join(["", "", *spreads, "", ""]).strip() + r" \\")
         rows.append(" & ".join(["", _latex_letters(row), *low_high, "", ""]).strip() + r" \\")
     lines = [
@@ -94,7 +93,7 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
         + "}",
         r"  \footnotesize",
         r"  \setlength{\tabcolsep}{2pt}\medmuskip=1mu",
-        r"  \begin{tabular}{@{}rl" + "c" * len(SCORES) + "rr@{}}",
+        r"  \begin{tabular}{@{}rl" + "c" * len(names) + "rr@{}}",
         r"    \toprule",
         "    " + " & ".join(["", "", *upper, "", ""]).strip() + r" \\",
         "    " + " & ".join([r"\#", "Candidate", *lower, "$n$", "$k$"]) + r" \\",
@@ -109,15 +108,15 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
 
 def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
     """The leaderboard as a GitHub Markdown table with the same note; parameters as in :func:`latex_table`."""
-    frame = leaderboard_frame(comparison, kind)
+    frame, names = leaderboard_frame(comparison, kind), comparison.score_names
     lettered = bool(frame["letters"].any())
     letters, left = (["Letters"], [":--"]) if lettered else ([], [])
-    heads = ["Rank", *letters, "Candidate", *(_markdown_title(score) for score in SCORES), "n", "k"]
-    lines = [_markdown_row(heads), _markdown_row(["--:", *left, ":--", *(":-:" for _ in SCORES), "--:", "--:"])]
+    heads = ["Rank", *letters, "Candidate", *(markdown_escaped(titled(score)) for score in names), "n", "k"]
+    lines = [_markdown_row(heads), _markdown_row(["--:", *left, ":--", *(":-:" for _ in names), "--:", "--:"])]
     for row in frame.to_dict("records"):
         rank = rank_label(int(row["rank"]), bool(row["tied"]))
         cells = [rank, *([row["letters"]] if lettered else []), markdown_escaped(str(row["candidate"]))]
-        cells += [_markdown_score(row, score) for score in SCORES]
+        cells += [_markdown_score(row, score) for score in names]
         lines.append(_markdown_row([*cells, texts_of_row(row).replace(",", ""), str(row["k"])]))
     return "\n".join([*lines, "", _note(comparison, kind, smoothing, latex=False)]) + "\n"
 
@@ -150,7 +149,7 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
         sentence = spread_sentence(comparison).replace("±", pm)
         spread = f"{sentence[0].upper()}{sentence[1:]}"
     encoder = f"features of {safe(with_weights(config.encoder.model))}" if config.encoder else safe(config.made_by)
-    star = safe(TITLES["mauve_star"])
+    star = safe(SCORES["mauve_star"].title)
     halves = f" {safe(reference_sentences(comparison))}" if kind == "pairwise" and comparison.halves is not None else ""
     told, words = (pairing_sentence(comparison), places_sentence(comparison)), comparison.words
     return (
@@ -189,10 +188,6 @@ def _latex_rank(row: _Row) -> str:
 def _latex_letters(row: _Row) -> str:
     """Letters, for the line below the name, where they take no width."""
     return rf"{{\scriptsize {row['letters']}}}" if row["letters"] else ""
-
-
-def _markdown_title(score: str) -> str:
-    return f"{markdown_escaped(TITLES[score])} {'↑' if HIGHER_IS_CLOSER[score] else '↓'}"
 
 
 def _markdown_score(row: _Row, score: str) -> str:
@@ -403,7 +398,7 @@ def _ranks(comparison: Comparison) -> str:
     """How ties are decided; empty for one candidate."""
     if len(comparison.candidates) < 2:
         return ""
-    found = [each for each in comparison.differences if each.score == SCORES[0]]
+    found = [each for each in comparison.differences if each.score == REFERENCE_SCORE]
     told = tests_sentence(found, comparison.words)
     return f"Candidates that are not told apart from the first of their group share a rank. {told}"
 

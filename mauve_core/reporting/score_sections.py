@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_spreads
 from mauve_core.figures.differences import difference_label, exchanged_label, ranked_pairs
 from mauve_core.figures.frontier import (
@@ -35,7 +34,6 @@ from mauve_core.scoring import tables
 from mauve_core.scoring.result import Comparison, Source
 from mauve_core.scoring.tables import (
     LIKE_FOR_LIKE_NOTE,
-    TITLES,
     disagreement_sentence,
     length_in_words,
     pairing_sentence,
@@ -49,6 +47,7 @@ from mauve_core.scoring.tables import (
     tests_sentence,
     texts_interval,
 )
+from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 
 # Mixture weight of P wherever a report shows errors at one weight.
 WEIGHT = 0.5
@@ -99,7 +98,7 @@ def _like_for_like(comparison: Comparison) -> tuple[Table, ...]:
 
 def _tests(comparison: Comparison) -> tuple[Table, ...]:
     """The tests of every two candidates, folded; none for one candidate."""
-    found = ranked_pairs(comparison, SCORES[0])
+    found = ranked_pairs(comparison, REFERENCE_SCORE)
     if not found:
         return ()
     rows = tuple(
@@ -114,7 +113,7 @@ def _tests(comparison: Comparison) -> tuple[Table, ...]:
         )
         for each in found
     )
-    title = TITLES[SCORES[0]]
+    title = SCORES[REFERENCE_SCORE].title
     said = (tests_sentence(found, comparison.words), disagreement_sentence(found))
     note = " ".join(["Below each difference is its bootstrap interval, at this n and k.", *filter(None, said)])
     columns = ("Candidate", "Other", f"{title}, candidate − other", "p", "p adjusted", "told apart", "n")
@@ -223,7 +222,7 @@ def _leaderboard_table(comparison: Comparison) -> Table:
     for row in frame.to_dict("records"):
         cells = [str(row["candidate"]), rank_label(int(row["rank"]), bool(row["tied"]))]
         cells += [row["letters"]] if lettered else []
-        for score in SCORES:
+        for score in comparison.score_names:
             mean = score_of_row(row, score)
             cells.append(f"{mean}\n{interval(row[f'{score}_low'], row[f'{score}_high'], SCORE_DECIMALS)}")
         rows.append((*cells, texts_of_row(row), f"{row['k']:,}", str(row["encoder"])))
@@ -231,7 +230,7 @@ def _leaderboard_table(comparison: Comparison) -> Table:
         "Candidate",
         "Rank",
         *(["Letters"] if lettered else []),
-        *(titled(score) for score in SCORES),
+        *(titled(score) for score in comparison.score_names),
         "n",
         "k",
         "Encoder",

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from mauve_core.analyses import data_frames
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, library_errors, words_of
 from mauve_core.base.extras import require
 from mauve_core.base.formatting import printable
@@ -201,8 +201,7 @@ def _free(plain: str, taken: Iterable[str]) -> str:
 def numbers_of(candidate: Candidate) -> dict[str, float]:
     """Return every score with its interval and spreads, by the names that trackers get."""
     found: dict[str, float] = {}
-    for score in SCORES:
-        estimate = candidate.scores[score]
+    for score, estimate in candidate.scores.items():
         spreads = {"sd": estimate.sd, "generations_sd": estimate.generations_sd}
         found |= {score: estimate.mean, f"{score}_low": estimate.low, f"{score}_high": estimate.high}
         found |= {f"{score}_{spread}": value for spread, value in spreads.items() if value is not None}

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.scoring.estimates import COUNT_BYTES, CountSamples, Spread, basis_of, spreads_of
 from mauve_core.scoring.result import SIGNIFICANT, Comparison, Difference, Partition
@@ -39,6 +39,7 @@ from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import REFERENCE_WEIGHTS, score_counts
 from mauve_core.stats.multiple_tests import detectable, holm
 from mauve_core.stats.resampling import counts_by_side, jackknife_parts, sequential_p_value, t_interval
+from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 from mauve_core.stats.units import draw_slots, too_few
 
 # Groups of units that the jackknife leaves out in turn.
@@ -140,7 +141,7 @@ def differences_of(comparison: Comparison, progress: Progress = silent, device: 
         alike = _write_alike(comparison, first, second, device)
         for name in SCORES:
             values = both[0][name] - both[1][name]
-            test = closer(values, np.asarray(sizes), known.together, score.confidence, SCORE_BOUNDS[name], tests)
+            test = closer(values, np.asarray(sizes), known.together, score.confidence, SCORES[name].bounds, tests)
             found.append(Difference(name, first, second, *test[:4], test[3], alike[name], paired, n, test[4]))
         done()
     return adjusted(found)
@@ -191,7 +192,7 @@ def closer(
 
 def untested(name: str, first: str, second: str, difference: float, paired: bool, n: int) -> Difference:
     """A difference whose units support no test: its interval is the whole range, and its p-values are 1."""
-    most = SCORE_BOUNDS[name][1] - SCORE_BOUNDS[name][0]
+    most = SCORES[name].bounds[1] - SCORES[name].bounds[0]
     return Difference(name, first, second, difference, -most, most, 1.0, 1.0, 1.0, paired, n)
 
 
@@ -463,7 +464,7 @@ def sequential_null(
         By score.
     """
     null = {name: np.empty(0) for name in SCORES}
-    while (made := null[SCORES[0]].size) < draws:
+    while (made := null[REFERENCE_SCORE].size) < draws:
         some = differences(min(max(FIRST_BLOCK, made), draws - made, most))
         null = {name: np.concatenate([null[name], some[name]]) for name in SCORES}
         if all((np.abs(null[name]) >= np.abs(observed[name])).sum() >= STOP for name in SCORES):

@@ -20,27 +20,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, PartitionKind, ScoreConfig
+from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Estimate, LikeForLike, Partition
 from mauve_core.scoring.streams import half_seeds, splits_of, stream
 from mauve_core.stats.divergences import (
-    ADDED_COUNT,
-    REFERENCE_WEIGHTS,
-    STAR_SMOOTHING,
-    CountPairs,
-    Frontier,
     added_count,
     count_pairs,
-    divergence_frontier,
-    frontier_integral,
     integral_terms,
-    mid_point,
-    mixture_terms,
     probabilities,
-    trapezoid_area,
+    score_parts,
 )
+from mauve_core.stats.scores import SCORES, Score
 from mauve_core.stats.units import (
     RATE_REPLICATES,
     Draws,
@@ -154,10 +146,6 @@ def count_blocks(sides: TwoSides, score: ScoreConfig) -> Iterator[CountSamples]:
 
 CURVES_AT_ONCE = 2**14
 
-_ERRORS = ("type_1", "type_2")
-
-_STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
-
 
 def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str, device: str = "cpu") -> TwoSides:
     """Return the human side with a candidate, all its generations together, and how their texts are drawn.
@@ -252,19 +240,15 @@ class ScoreBasis:
 
     Attributes
     ----------
-    plain, star : (Frontier, Frontier)
-        Of the texts, (seeds, m), and of the resamples, (B, seeds, m); ``star`` has Krichevsky-Trofimov smoothing.
-    frontier_integral, mid : Spread
+    parts : mapping of str to Spread
+        By score, those of :class:`mauve_core.stats.scores.Score`: (seeds, ...) and (B, seeds, ...).
     generations : int
         Their number; the seeds of all are in a row, as in :class:`Spread`.
     rate : float
         The exchange rate of the resamples, on average over generations.
     """
 
-    plain: tuple[Frontier, Frontier]
-    star: tuple[Frontier, Frontier]
-    frontier_integral: Spread
-    mid: Spread
+    parts: Mapping[str, Spread]
     generations: int = 1
     rate: float = 1.0
 
@@ -299,25 +283,8 @@ def basis_of_generations(generations: Sequence[TwoSides], score: ScoreConfig, sm
     if len(found) == 1:
         return found[0]
 
-    def frontiers(name: str) -> tuple[Frontier, Frontier]:
-        pairs = [getattr(each, name) for each in found]
-        own, resampled = (
-            Frontier(
-                pairs[0][which].weights,
-                *(np.concatenate([getattr(pair[which], error) for pair in pairs], axis=-2) for error in _ERRORS),
-            )
-            for which in (0, 1)
-        )
-        return own, resampled
-
-    def spread(name: str) -> Spread:
-        parts = [getattr(each, name) for each in found]
-        values = np.concatenate([part.values for part in parts])
-        return Spread(values, np.concatenate([part.resampled for part in parts], axis=1))
-
     rate = float(np.mean([each.rate for each in found]))
-    integral, mid = spread("frontier_integral"), spread("mid")
-    return ScoreBasis(frontiers("plain"), frontiers("star"), integral, mid, len(found), rate)
+    return ScoreBasis({name: _side_by_side([each.parts[name] for each in found]) for name in SCORES}, len(found), rate)
 
 
 def basis_of_sides(sides: TwoSides, score: ScoreConfig, smoothing: str) -> ScoreBasis:
@@ -326,26 +293,22 @@ def basis_of_sides(sides: TwoSides, score: ScoreConfig, smoothing: str) -> Score
 
 def _basis_side_by_side(sides: Sequence[TwoSides], score: ScoreConfig, smoothing: str) -> ScoreBasis:
     blocks = zip(*(count_blocks(each, score) for each in sides), strict=True)
-    return _joined([basis_of(_by_split(block), smoothing) for block in blocks])
+    found = [basis_of(_by_split(block), smoothing) for block in blocks]
+    if len(found) == 1:
+        return found[0]
+    return basis_of_parts(
+        {name: each.values for name, each in found[0].parts.items()},
+        [{name: each.resampled for name, each in block.parts.items()} for block in found],
+        found[0].rate,
+    )
 
 
-def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
-    first = blocks[0]
-    if len(blocks) == 1:
-        return first
-
-    def spread(of: Callable[[ScoreBasis], Spread]) -> Spread:
-        return Spread(of(first).values, np.concatenate([of(block).resampled for block in blocks]))
-
-    def frontiers(of: Callable[[ScoreBasis], tuple[Frontier, Frontier]]) -> tuple[Frontier, Frontier]:
-        own, drawn = of(first)[0], [of(block)[1] for block in blocks]
-        errors = (np.concatenate([getattr(each, name) for each in drawn]) for name in _ERRORS)
-        return own, Frontier(own.weights, *errors)
-
-    star = frontiers(lambda basis: basis.star)
-    plain = star if first.plain[1] is first.star[1] else frontiers(lambda basis: basis.plain)
-    integral, mid = spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid)
-    return ScoreBasis(plain, star, integral, mid, rate=first.rate)
+def basis_of_parts(
+    own: Mapping[str, NDArray[np.float64]], drawn: Sequence[Mapping[str, NDArray[np.float64]]], rate: float
+) -> ScoreBasis:
+    """The basis of the parts of every score, of the texts and of blocks of resamples."""
+    joined = {name: np.concatenate([block[name] for block in drawn]) for name in SCORES}
+    return ScoreBasis({name: Spread(own[name], joined[name]) for name in SCORES}, rate=rate)
 
 
 def scored(
@@ -415,14 +378,13 @@ def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, Sc
 
 
 def if_known(
-    estimates: Mapping[str, Estimate], why_not: str, bounds: Mapping[str, tuple[float, float]] = SCORE_BOUNDS
+    estimates: Mapping[str, Estimate], why_not: str, bounds: Mapping[str, tuple[float, float]] | None = None
 ) -> dict[str, Estimate]:
     """Estimates whose intervals are the whole range if units support none."""
     if not why_not:
         return dict(estimates)
-    return {
-        name: dataclasses.replace(each, low=bounds[name][0], high=bounds[name][1]) for name, each in estimates.items()
-    }
+    ends = {name: SCORES[name].bounds if bounds is None else bounds[name] for name in estimates}
+    return {name: dataclasses.replace(each, low=ends[name][0], high=ends[name][1]) for name, each in estimates.items()}
 
 
 def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str, Estimate]) -> Candidate:
@@ -433,48 +395,9 @@ def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str,
 
 def basis_of(counts: CountSamples, smoothing: str) -> ScoreBasis:
     """Compute the score basis from one candidate's histograms."""
-    own, resampled = count_pairs(counts.p, counts.q), count_pairs(counts.p_resampled, counts.q_resampled)
-    star = _tabulated(own, _STAR_ADDED), _tabulated(resampled, _STAR_ADDED)
-    added = added_count(smoothing)
-    if added is not None:
-        plain = star if added == _STAR_ADDED else (_tabulated(own, added), _tabulated(resampled, added))
-    else:
-        plain = _by_bins(counts.p, counts.q, smoothing), _by_bins(counts.p_resampled, counts.q_resampled, smoothing)
-    return ScoreBasis(
-        plain=(plain[0].frontier, plain[1].frontier),
-        star=(star[0].frontier, star[1].frontier),
-        frontier_integral=Spread(plain[0].integral, plain[1].integral),
-        mid=Spread(plain[0].mid, plain[1].mid),
-        rate=counts.rate,
-    )
-
-
-@dataclass(frozen=True)
-class _Taken:
-    """Quantities of histograms that do not depend on the scaling constant: the frontiers and the two summaries."""
-
-    frontier: Frontier
-    integral: NDArray[np.float64]
-    mid: NDArray[np.float64]
-
-
-def _tabulated(pairs: CountPairs, added: float) -> _Taken:
-    p, q = pairs.probabilities(added)
-    size = REFERENCE_WEIGHTS.size
-    table = np.empty((p.size, 2 * size + 2))
-    weights = REFERENCE_WEIGHTS[:, np.newaxis]
-    type_1, type_2 = mixture_terms(p, q, weights, 1 - weights)
-    table[:, :size], table[:, size : 2 * size] = type_1.T, type_2.T
-    type_1, type_2 = mixture_terms(p, q, 0.5, 0.5)
-    table[:, -2], table[:, -1] = integral_terms(p, q), (type_1 + type_2) / 2
-    sums = pairs.sums(table)
-    frontier = Frontier(REFERENCE_WEIGHTS, sums[..., :size], sums[..., size : 2 * size])
-    return _Taken(frontier, np.minimum(sums[..., -2], 1.0), np.minimum(sums[..., -1], np.log(2)))
-
-
-def _by_bins(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing: str) -> _Taken:
-    p, q = probabilities(p_counts, smoothing), probabilities(q_counts, smoothing)
-    return _Taken(divergence_frontier(p, q), frontier_integral(p, q), mid_point(p, q))
+    sides = (counts.p, counts.q), (counts.p_resampled, counts.q_resampled)
+    own, drawn = (score_parts(*pair, smoothing, count_pairs(*pair)) for pair in sides)
+    return basis_of_parts(own, [drawn], counts.rate)
 
 
 def estimates_of(basis: ScoreBasis, scale: float, confidence: float, *, splits: bool = False) -> dict[str, Estimate]:
@@ -487,7 +410,7 @@ def estimates_of(basis: ScoreBasis, scale: float, confidence: float, *, splits: 
     spreads = spreads_of(basis, scale)
     if splits:
         spreads = {score: Spread(each.values, _about_their_means(each.resampled)) for score, each in spreads.items()}
-    return {score: estimate_of(spread, confidence, SCORE_BOUNDS[score]) for score, spread in spreads.items()}
+    return {score: estimate_of(spread, confidence, SCORES[score].bounds) for score, spread in spreads.items()}
 
 
 def _about_their_means(resampled: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -499,21 +422,16 @@ def _about_their_means(resampled: NDArray[np.float64]) -> NDArray[np.float64]:
 def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
     """Return every score of one candidate under each seed, for the texts and for their resamples."""
     found = {
-        "mauve": Spread(_areas(basis.plain[0], scale), _areas(basis.plain[1], scale)),
-        "mauve_star": Spread(_areas(basis.star[0], scale), _areas(basis.star[1], scale)),
-        "frontier_integral": basis.frontier_integral,
-        "mid": basis.mid,
+        name: [_values(score, parts, scale) for parts in (basis.parts[name].values, basis.parts[name].resampled)]
+        for name, score in SCORES.items()
     }
-    several, rate = basis.generations, basis.rate
-    return {name: dataclasses.replace(each, generations=several, rate=rate) for name, each in found.items()}
+    return {name: Spread(*each, basis.generations, basis.rate) for name, each in found.items()}
 
 
-def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
+def _values(score: Score, parts: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     """Compute areas a few curves at a time, because a curve takes more memory than its frontier."""
-    rows = range(0, len(frontier.type_1), CURVES_AT_ONCE)
-    parts = (slice(start, start + CURVES_AT_ONCE) for start in rows)
-    some = (Frontier(frontier.weights, frontier.type_1[part], frontier.type_2[part]) for part in parts)
-    return np.concatenate([trapezoid_area(*each.curve(scale)) for each in some])
+    rows = range(0, len(parts), CURVES_AT_ONCE)
+    return np.concatenate([score.value(parts[start : start + CURVES_AT_ONCE], scale) for start in rows])
 
 
 def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) -> Estimate:

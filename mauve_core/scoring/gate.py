@@ -25,20 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.differences import left_out_scores
-from mauve_core.scoring.gate_rule import (
-    SMALLEST_EFFECTS,
-    GateRule,
-    GateTest,
-    require_measures,
-    verdict_of,
-)
+from mauve_core.scoring.gate_rule import GateRule, GateTest, require_measures, verdict_of
 from mauve_core.scoring.result import Partition
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 from mauve_core.stats.multiple_tests import detectable
 from mauve_core.stats.resampling import jackknife_parts
+from mauve_core.stats.scores import SCORES
 
 _Numbers = NDArray[np.float64]
 
@@ -160,13 +154,13 @@ def _tested(
     level: float,
     n: int,
 ) -> GateTest:
-    differences = (candidate - baseline) * (-1 if HIGHER_IS_CLOSER[measure] else 1)
+    differences = (candidate - baseline) * (-1 if SCORES[measure].higher_is_closer else 1)
     difference = float(differences[0])
     sd = float(np.sqrt((jackknife_parts(difference, differences[1:], sizes) ** 2).sum()))
     reach = float(stdtrit(sizes.size - 1, 1 - level)) * sd
-    most = SCORE_BOUNDS[measure][1] - SCORE_BOUNDS[measure][0]
+    most = SCORES[measure].bounds[1] - SCORES[measure].bounds[0]
     low, high = max(difference - reach, -most), min(difference + reach, most)
-    effect = SMALLEST_EFFECTS[measure] if rule.smallest_effect is None else rule.smallest_effect
+    effect = SCORES[measure].smallest_effect if rule.smallest_effect is None else rule.smallest_effect
     decided = verdict_of(low, high, rule.margin, effect) != "undecided"
     return GateTest(
         measure=measure,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import Count, Holds, NotNegative, Share, Within, check_fields
 from mauve_core.stats.multiple_tests import detectable
+from mauve_core.stats.scores import SCORES
 
 Verdict = Literal["pass", "fail", "undecided"]
 
@@ -35,7 +35,7 @@ class GateRule:
     margin : float >= 0
         Difference that is accepted, in units of the measure.
     smallest_effect : float > 0 or None
-        Difference beyond the margin that a pass must exclude; None takes that of :data:`SMALLEST_EFFECTS`.
+        Difference beyond the margin that a pass must exclude; None takes that of the score.
     """
 
     alpha: Annotated[float, Holds(lambda level: 0 < level < 0.5, "a number between 0 and 0.5")] = 0.05
@@ -44,11 +44,6 @@ class GateRule:
 
     def __post_init__(self) -> None:
         check_fields(self, "setting")
-
-
-# Differences that a pass excludes by default: less than what lies between greedy and nucleus decoding of GPT-2 large
-# under two encoders (``benchmarks/gate.py``), and about equally large in the units of each.
-SMALLEST_EFFECTS = {"mauve": 0.15, "mauve_star": 0.13, "frontier_integral": 0.05, "mid": 0.036}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ the same prompts on every side.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
@@ -25,7 +24,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.config import SCORE_BOUNDS, SCORES, ScoreConfig
+from mauve_core.base.config import ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.differences import (
     FOLDS,
@@ -40,19 +39,17 @@ from mauve_core.scoring.differences import (
     untested,
     without_groups,
 )
-from mauve_core.scoring.estimates import ScoreBasis, Spread, spreads_of
+from mauve_core.scoring.estimates import ScoreBasis, Spread, basis_of_parts, spreads_of
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import (
-    REFERENCE_WEIGHTS,
-    Frontier,
-    divergence_frontier,
     frontier_integral,
-    mid_point,
     probabilities,
     score_counts,
+    score_parts,
 )
 from mauve_core.stats.resampling import sequential_p_value
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import RATE_REPLICATES, exchange_rate, few_units
 
 # Bins of resampled histograms that are held at once.
@@ -87,8 +84,7 @@ def basis_of_groups(
         )
     draws = _Draws(p, q, score.bootstrap, np.random.default_rng(seed))
     rate = draws.exchange_rate()
-    found = basis_of_histograms(*draws.own, draws.histograms(rate, score.bootstrap))
-    return dataclasses.replace(found, rate=rate)
+    return basis_of_histograms(*draws.own, draws.histograms(rate, score.bootstrap), rate)
 
 
 def few_groups(*sides: NDArray[np.integer]) -> str:
@@ -166,7 +162,10 @@ def _integrals(p: NDArray[np.number], q: NDArray[np.number]) -> NDArray[np.float
 
 
 def basis_of_histograms(
-    p: NDArray[np.int64], q: NDArray[np.int64], drawn: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]]
+    p: NDArray[np.int64],
+    q: NDArray[np.int64],
+    drawn: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    rate: float = 1.0,
 ) -> ScoreBasis:
     """Compute a score basis without smoothing from histograms of many texts, of which few pairs of counts are equal.
 
@@ -176,35 +175,10 @@ def basis_of_histograms(
         Of the texts.
     drawn : iterable of pairs of (B, s, k) arrays
         Of their resamples, a block at a time.
+    rate : float
+        Their exchange rate.
     """
-    own = _resampled(p.astype(np.float64), q.astype(np.float64))
-    blocks = [_resampled(*pair) for pair in drawn]
-    plain, star, integral, mid = (_joined([block[which] for block in blocks]) for which in range(4))
-    return ScoreBasis(
-        plain=(Frontier(REFERENCE_WEIGHTS, *own[0]), Frontier(REFERENCE_WEIGHTS, *plain)),
-        star=(Frontier(REFERENCE_WEIGHTS, *own[1]), Frontier(REFERENCE_WEIGHTS, *star)),
-        frontier_integral=Spread(own[2][0], integral[0]),
-        mid=Spread(own[3][0], mid[0]),
-    )
-
-
-def _resampled(p: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[tuple[NDArray[np.float64], ...], ...]:
-    """Both errors of plain and smoothed frontiers, frontier integrals and mid-points of (..., k) histograms."""
-    left, right = probabilities(p), probabilities(q)
-    plain, star = (
-        divergence_frontier(*(probabilities(side, smoothing) for side in (p, q)))
-        for smoothing in ("none", "krichevsky-trofimov")
-    )
-    return (
-        (plain.type_1, plain.type_2),
-        (star.type_1, star.type_2),
-        (frontier_integral(left, right),),
-        (mid_point(left, right),),
-    )
-
-
-def _joined(blocks: list[tuple[NDArray[np.float64], ...]]) -> tuple[NDArray[np.float64], ...]:
-    return tuple(np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return basis_of_parts(score_parts(p, q), [score_parts(*pair) for pair in drawn], rate)
 
 
 def differences_of_groups(
@@ -262,7 +236,7 @@ def differences_of_groups(
         for name in SCORES:
             alike = sequential_p_value(null[name], float(observed[name][0]), STOP)
             values_of_pair = values[first][name] - values[second][name]
-            bounds = SCORE_BOUNDS[name]
+            bounds = SCORES[name].bounds
             test = closer(values_of_pair, in_folds, together, score.confidence, bounds, tests)
             found.append(Difference(name, first, second, *test[:4], test[3], alike, paired, groups, test[4]))
     return adjusted(found)

@@ -8,17 +8,17 @@ bootstrap interval. :class:`mauve_core.results.Results` has tables and figures o
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.arguments import named
-from mauve_core.base.config import HUMAN, KINDS, SCORES, TEXT, CompareConfig, PartitionKind
+from mauve_core.base.config import HUMAN, KINDS, TEXT, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import (
     SCORE_DECIMALS,
@@ -29,8 +29,9 @@ from mauve_core.base.formatting import (
     with_plain_spaces,
     with_spread,
 )
-from mauve_core.base.json_codec import Count, Holds, NotNegative, PValue, Within
+from mauve_core.base.json_codec import Count, Holds, Named, NotNegative, PValue, Within
 from mauve_core.base.words import Words
+from mauve_core.stats.scores import LASTING, SCORES
 from mauve_core.stats.units import Units, connected, generation_units, too_few, units_of
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.normalizing_steps import Change, steps_of
@@ -97,8 +98,16 @@ class Estimate:
         return None if self.generations is None else float(np.std(self.generations, ddof=1))
 
 
-# A candidate's scores by name. Those of a later version may be among them.
-Scores = Annotated[Mapping[str, Estimate], Holds(lambda scores: set(SCORES) <= set(scores), ", ".join(SCORES))]
+ScoreName: TypeAlias = Annotated[str, Named(SCORES)]
+
+# A candidate's scores by name. Those of a later version may be among them, and one that is newer than the run may not.
+Scores = Annotated[Mapping[str, Estimate], Holds(lambda scores: set(scores) >= LASTING, ", ".join(sorted(LASTING)))]
+
+
+def shared_scores(scores: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The scores that are among all of these, in display order."""
+    every = [*scores]
+    return tuple(name for name in SCORES if all(name in each for each in every))
 
 
 @dataclass(frozen=True)
@@ -242,7 +251,7 @@ class Candidate:
     ----------
     source : Source
     scores : mapping of str to Estimate
-        By name in ``mauve_core.base.config.SCORES``, from the pairwise partitions (as published).
+        By name in ``mauve_core.stats.scores.SCORES``, from the pairwise partitions (as published).
     joint_scores : mapping of str to Estimate
         The same from the joint partitions, whose clusters are comparable across candidates.
     partitions : tuple of Partition
@@ -372,7 +381,7 @@ class LikeForLike:
         Texts of the candidate, at least ``splits.LEAST_SHARE`` of those of ``Comparison.halves``, and clusters. They
         answer the prompts of the human texts whose place they take, so none is that of a text of P.
     scores : mapping of str to Estimate
-        By name in ``mauve_core.base.config.SCORES``, from pairwise partitions; one value per split and k-means seed.
+        By name in ``mauve_core.stats.scores.SCORES``, from pairwise partitions; one value per split and k-means seed.
     """
 
     candidate: str
@@ -486,6 +495,12 @@ class Comparison:
         if name is None and len(self.candidates) != 1:
             raise InputError("Which candidate is meant must be said", allowed=", ".join(each.name for each in self))
         return self.candidates[0] if name is None else self.candidate(name)
+
+    @property
+    def score_names(self) -> tuple[str, ...]:
+        """The scores that all sides have, in display order: a stored run may be older than a score."""
+        sides = (*self.candidates, *([] if self.halves is None else [self.halves]))
+        return shared_scores(own for each in sides for own in (each.scores, each.joint_scores) if own)
 
     @property
     def is_tested(self) -> bool:

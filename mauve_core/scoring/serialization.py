@@ -12,12 +12,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, PartitionKind
+from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import As, Count, Joined, NotNegative, PValue, Ranged, Within, dataclass_to_json
 from mauve_core.scoring.result import (
@@ -27,10 +27,13 @@ from mauve_core.scoring.result import (
     Estimate,
     LikeForLike,
     Partition,
+    ScoreName,
     Scores,
     Source,
+    shared_scores,
 )
 from mauve_core.scoring.tables import Reduced, floor, reduced_integral, standings
+from mauve_core.stats.scores import LASTING, SCORES
 from mauve_core.texts.normalizing_steps import Change
 from mauve_core.texts.pairing import MatchedBy
 
@@ -145,11 +148,12 @@ class ComparisonRecord:
             if partitions and len(partitions) != self.config.score.seeds:
                 raise InputError("There is not one partition for each seed")
         for candidate in self.candidates if self.joint else ():
-            if not set(SCORES) <= set(candidate.joint_scores):
+            if not set(candidate.joint_scores) >= LASTING:
                 raise InputError(f"The candidate {candidate.source.name} lacks scores of the joint partitions")
             _require_values(candidate.joint_scores, self.joint)
-        tested = [(each.first, each.second, each.score) for each in self.differences if each.score in SCORES]
-        if tested != [(*pair, score) for pair in combinations(names[1:], 2) for score in SCORES]:
+        scores = shared_scores(own for each in self.candidates for own in (each.scores, each.joint_scores) if own)
+        tested = [(each.first, each.second, each.score) for each in self.differences if each.score in scores]
+        if tested != [(*pair, score) for pair in combinations(names[1:], 2) for score in scores]:
             raise InputError("The tested differences are not those of every two candidates' scores, in order")
         repeated = any(candidate.source.generations > 1 for candidate in self.candidates)
         if repeated != self.generations or self.human.generations > 1:
@@ -238,7 +242,7 @@ def _candidate(item: CandidateRecord, labels: NDArray[np.int32], human: Source) 
 
 
 def _require_values(scores: Mapping[str, Estimate], partitions: Sequence[PartitionRecord]) -> None:
-    if any(len(scores[name].values) != len(partitions) for name in SCORES):
+    if any(len(scores[name].values) != len(partitions) for name in SCORES if name in scores):
         raise InputError("A candidate does not have one value of each score for each partition")
 
 
@@ -282,8 +286,6 @@ def _partitions(
     return tuple(partitions)
 
 
-ScoreName: TypeAlias = Literal["mauve", "mauve_star", "frontier_integral", "mid"]
-
 # A difference of two scores.
 Apart: TypeAlias = Annotated[float, Within(-1, 1)]
 
@@ -313,25 +315,18 @@ class EstimateJson(TypedDict):
     generations: NotRequired[list[float]]
 
 
-class ScoresJson(TypedDict):
-    """The scores of a candidate.
+def scores_kind() -> type:
+    """A TypedDict of the scores of a candidate, each an :class:`EstimateJson`."""
+    fields: dict[str, Any] = {name: Annotated[EstimateJson, Ranged(*score.bounds)] for name, score in SCORES.items()}
+    kind: Any = TypedDict(
+        "ScoresJson", {name: each if name in LASTING else NotRequired[each] for name, each in fields.items()}
+    )
+    about = "".join(f"{name} : EstimateJson\n    {score.about}\n" for name, score in SCORES.items())
+    kind.__doc__ = f"The scores of a candidate.\n\nAttributes\n----------\n{about}"
+    return kind
 
-    Attributes
-    ----------
-    mauve : EstimateJson
-        MAUVE, 0 to 1; 1 is the closest to the human texts.
-    mauve_star : EstimateJson
-        MAUVE*, 0 to 1: MAUVE of histograms with half a text added to every cluster; 1 is the closest.
-    frontier_integral : EstimateJson
-        Frontier integral, 0 to 1; 0 is the closest.
-    mid : EstimateJson
-        Mid-point of the divergence frontier, in nats, 0 to ln 2; 0 is the closest.
-    """
 
-    mauve: Annotated[EstimateJson, Ranged(*SCORE_BOUNDS["mauve"])]
-    mauve_star: Annotated[EstimateJson, Ranged(*SCORE_BOUNDS["mauve_star"])]
-    frontier_integral: Annotated[EstimateJson, Ranged(*SCORE_BOUNDS["frontier_integral"])]
-    mid: Annotated[EstimateJson, Ranged(*SCORE_BOUNDS["mid"])]
+ScoresJson: TypeAlias = Annotated[dict[str, Any], Joined(scores_kind)]
 
 
 class _SizesJson(TypedDict):
@@ -365,7 +360,7 @@ class ReducedJson(TypedDict):
     high: Apart
 
 
-SizedJson: TypeAlias = Annotated[dict[str, Any], Joined(ScoresJson, _SizesJson)]
+SizedJson: TypeAlias = Annotated[dict[str, Any], Joined(scores_kind, _SizesJson)]
 
 
 class SourceJson(TypedDict):
@@ -434,7 +429,7 @@ class _PlacedJson(TypedDict):
     like_for_like: SizedJson | None
 
 
-CandidateJson: TypeAlias = Annotated[dict[str, Any], Joined(SourceJson, ScoresJson, _PlacedJson)]
+CandidateJson: TypeAlias = Annotated[dict[str, Any], Joined(SourceJson, scores_kind, _PlacedJson)]
 
 
 class DifferenceJson(TypedDict):
@@ -602,7 +597,7 @@ def _like_for_like_json(found: LikeForLike | None) -> dict[str, Any] | None:
 
 def scores_json(scores: Mapping[str, Estimate]) -> dict[str, Any]:
     """Return the scores of a candidate, each with its spread and interval."""
-    return {score: _estimate_json(scores[score]) for score in SCORES}
+    return {score: _estimate_json(scores[score]) for score in SCORES if score in scores}
 
 
 def _source_json(source: Source) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
-from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind, names_server
+from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, names_server
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import (
     NONE,
@@ -55,12 +55,8 @@ from mauve_core.scoring.result import (
 )
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.multiple_tests import shared_letters
+from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 from mauve_core.texts.normalizing_steps import titles_of_steps
-
-# Whether a larger score means closer to the human side.
-HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
-
-TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
 
 DETECTABLE = "Detectable: a true difference that the test finds 8 times in 10. Four times as many texts halve it."
 
@@ -104,10 +100,10 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
     InputError
         The score is unknown.
     """
-    if score not in HIGHER_IS_CLOSER:
-        raise InputError(f"No score is named {score!r}", allowed=", ".join(HIGHER_IS_CLOSER))
+    if score not in comparison.score_names:
+        raise InputError(f"No score is named {score!r}", allowed=", ".join(comparison.score_names))
     ordered = sorted(
-        comparison.candidates, key=lambda item: item.estimate(score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
+        comparison.candidates, key=lambda item: item.estimate(score, kind).mean, reverse=SCORES[score].higher_is_closer
     )
     names = [candidate.name for candidate in ordered]
     estimates = {candidate.name: candidate.estimate(score, kind) for candidate in ordered}
@@ -121,7 +117,7 @@ def rank_sentence(comparison: Comparison, score: str = "mauve") -> str:
     """Explain how :func:`standings` ranks, in one or two sentences."""
     if len(comparison.candidates) < 2:
         return "Rank: there is one candidate, so nothing is ranked."
-    rule = f"Rank: by mean {TITLES[score]}. From the top, a candidate "
+    rule = f"Rank: by mean {SCORES[score].title}. From the top, a candidate "
     if not comparison.is_tested:
         return f"{rule}whose interval overlaps that of its group's first ties with it (=)."
     found = [each for each in comparison.differences if each.score == score]
@@ -260,7 +256,7 @@ def score_in_words(comparison: Comparison, candidate: str, kind: PartitionKind =
     (standing,) = (each for each in standings(comparison, kind=kind) if each.candidate.name == candidate)
     estimate, n = standing.candidate.estimate("mauve", kind), standing.candidate.source.n_scored
     reach = f"{interval_of(estimate)} at n = {n:,}, k = {comparison.partition(kind, candidate).k:,}"
-    score = f"{TITLES['mauve']} {mean_and_spread(estimate)} ({reach})"
+    score = f"{SCORES['mauve'].title} {mean_and_spread(estimate)} ({reach})"
     return score if len(comparison.candidates) == 1 else f"{score}, rank {rank_label(standing.rank, standing.tied)}"
 
 
@@ -285,22 +281,23 @@ def rank_label(rank: int, tied: bool) -> str:
 
 
 def _leaderboard(comparison: Comparison) -> str:
-    rows = [["Rank", "Letters", "Candidate", "n", "k", *(TITLES[score] for score in SCORES), "Bias-reduced"]]
+    names = comparison.score_names
+    rows = [["Rank", "Letters", "Candidate", "n", "k", *(SCORES[name].title for name in names), "Bias-reduced"]]
     for standing in standings(comparison):
         candidate = standing.candidate
         rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
         counts = [texts_scored(candidate.source).replace(",", ""), str(candidate.partitions[0].k)]
         reduced = reduced_integral(comparison, candidate.name)
         own = (NONE, "") if reduced is None else (written(reduced.value, SCORE_DECIMALS), reduced.interval)
-        rows.append([rank, standing.letters, printable(candidate.name), *counts, *_means(candidate), own[0]])
+        rows.append([rank, standing.letters, printable(candidate.name), *counts, *_means(candidate, names), own[0]])
         if candidate.source.generations > 1:
-            rows.append([*_BELOW, *(_over_generations(candidate.scores[score]) for score in SCORES), ""])
-        rows.append([*_interval_row(candidate), own[1]])
+            rows.append([*_BELOW, *(_over_generations(candidate.scores[name]) for name in names), ""])
+        rows.append([*_interval_row(candidate, names), own[1]])
     if comparison.halves is not None:
         halves = comparison.halves
         counts = [str(halves.source.n), str(halves.partitions[0].k)]
-        rows.append([NONE, "", comparison.words.said(HUMAN_VS_HUMAN), *counts, *_means(halves), NONE])
-        rows.append([*_interval_row(halves), ""])
+        rows.append([NONE, "", comparison.words.said(HUMAN_VS_HUMAN), *counts, *_means(halves, names), NONE])
+        rows.append([*_interval_row(halves, names), ""])
         if comparison.like_for_like:
             rows = [[*row, cell] for row, cell in zip(rows, _like_for_like_cells(comparison, halves), strict=True)]
     if len(comparison.candidates) == 1:  # no letters
@@ -321,10 +318,10 @@ def _like_for_like_cells(comparison: Comparison, halves: Candidate) -> list[str]
     return [*cells, mean_and_spread(own), interval_of(own)]
 
 
-def _means(candidate: Candidate) -> list[str]:
+def _means(candidate: Candidate, names: Sequence[str]) -> list[str]:
     """Format the means with the spread over seeds, named if another one follows."""
     found = []
-    for score in SCORES:
+    for score in names:
         estimate = candidate.scores[score]
         named = " (seeds)" if estimate.generations is not None and estimate.sd is not None else ""
         found.append(with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS) + named)
@@ -337,8 +334,8 @@ def _over_generations(estimate: Estimate) -> str:
     return over_generations(estimate.generations_sd, len(estimate.generations), SCORE_DECIMALS)
 
 
-def _interval_row(candidate: Candidate) -> list[str]:
-    return [*_BELOW, *(interval_of(candidate.scores[score]) for score in SCORES)]
+def _interval_row(candidate: Candidate, names: Sequence[str]) -> list[str]:
+    return [*_BELOW, *(interval_of(candidate.scores[name]) for name in names)]
 
 
 def _reading_help(comparison: Comparison) -> str:
@@ -350,13 +347,22 @@ def _reading_help(comparison: Comparison) -> str:
             f"below it the {texts_interval(score.confidence, comparison.words.items)} ({score.bootstrap} resamples).",
             *(["n: texts of one generation × generations; k is chosen for one generation."] if repeated else []),
             *filter(None, [pairing_sentence(comparison)]),
-            "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
+            _closest(comparison.score_names),
             *textwrap.wrap(floor_sentence(comparison), 110),
             *textwrap.wrap(places_sentence(comparison), 110),
             *textwrap.wrap(printable(reference_sentences(comparison)), 110),
             *textwrap.wrap(comparison.words.said(like_for_like_sentence(comparison)), 110),
         ]
     )
+
+
+def _closest(names: Sequence[str]) -> str:
+    """Say which end of each score is the closest to the human texts: ``MAUVE and MAUVE*: 1 is the closest.``"""
+    found: dict[float, str] = {}
+    for score in (SCORES[name] for name in names):
+        title = score.title if score.title.isupper() else score.title.lower()
+        found[score.best] = f"{found[score.best]} and {title}" if score.best in found else score.title
+    return " ".join(f"{titles}: {best:g} is the closest." for best, titles in found.items())
 
 
 def _texts(comparison: Comparison) -> str:
@@ -483,9 +489,6 @@ def _letter(number: int) -> str:
 
 # Table label of the human texts compared with themselves.
 HUMAN_VS_HUMAN = "human vs. human"
-
-# The score that tables show like for like; JSON has all.
-REFERENCE_SCORE = "mauve"
 
 
 LIKE_FOR_LIKE_NOTE = (

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from scipy.special import expit, rel_entr, xlogy
 
 from mauve_core.base.errors import InputError
 from mauve_core.stats import _checks
+from mauve_core.stats.scores import SCORES, Function
 
 # Smoothings of published MAUVE and of MAUVE*: name -> texts added to every bin.
 ADDED_COUNT = {"none": 0.0, "krichevsky-trofimov": 0.5}
@@ -557,27 +559,45 @@ def score_counts(
     scale : float > 0
         The constant c of MAUVE.
     smoothing : str
-        Name for :func:`mauve_core.stats.divergences.probabilities`. It applies to every score but
-        ``mauve_star``, which always uses Krichevsky-Trofimov.
+        Name for :func:`probabilities`. It applies to every score but those with a smoothing of their own, as
+        ``mauve_star`` with Krichevsky-Trofimov.
 
     Returns
     -------
     dict of str to (...) float64 array
-        ``mauve`` and ``mauve_star`` in [0, 1] (1: equal), ``frontier_integral`` in [0, 1] and ``mid`` in [0, log 2]
-        nats (0: equal). JMLR 2023, sections 3.2 and 6.5.
+        By name in :data:`mauve_core.stats.scores.SCORES`, within their bounds. JMLR 2023, sections 3.2 and 6.5.
 
     Raises
     ------
     InputError
         Counts are negative, not finite or all zero; the numbers of bins differ; the scale or smoothing is not usable.
     """
-    p, q = probabilities(p_counts, smoothing), probabilities(q_counts, smoothing)
-    plain = mauve(p, q, scale)
-    if smoothing == STAR_SMOOTHING:
-        star = plain.copy()
-    else:
-        star = mauve(probabilities(p_counts, STAR_SMOOTHING), probabilities(q_counts, STAR_SMOOTHING), scale)
-    return {"mauve": plain, "mauve_star": star, "frontier_integral": frontier_integral(p, q), "mid": mid_point(p, q)}
+    parts = score_parts(p_counts, q_counts, smoothing)
+    return {name: score.value(parts[name], scale) for name, score in SCORES.items()}
+
+
+def score_parts(
+    p_counts: ArrayLike, q_counts: ArrayLike, smoothing: str = "none", pairs: CountPairs | None = None
+) -> dict[str, NDArray[np.float64]]:
+    """Of every score of histograms, what does not depend on the scaling constant (:class:`scores.Score`).
+
+    Parameters and errors are those of :func:`score_counts`. ``pairs``, :func:`count_pairs` of the counts, are used for
+    scores that are sums over bins, unless the smoothing needs the other counts.
+    """
+
+    @cache
+    def shares(smoothed: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return probabilities(p_counts, smoothed), probabilities(q_counts, smoothed)
+
+    @cache  # scores of the same function and smoothing have the same parts
+    def parts(of: Function, terms: Function | None, smoothed: str) -> NDArray[np.float64]:
+        added = added_count(smoothed)
+        if pairs is None or terms is None or added is None:
+            return of(*shares(smoothed))
+        table = terms(*pairs.probabilities(added))
+        return pairs.sums(table.reshape(len(table), -1)).reshape(*pairs.shape, *table.shape[1:])
+
+    return {name: parts(each.of, each.terms, each.smoothing or smoothing) for name, each in SCORES.items()}
 
 
 # Look codes up in a table instead of sorting if the table is at most this many times as long as the cells.

@@ -32,15 +32,12 @@ from mauve_core.stats import _checks
 from mauve_core.stats.divergences import (
     ADDED_COUNT,
     REFERENCE_WEIGHTS,
-    STAR_SMOOTHING,
     CountPairs,
-    Frontier,
     integral_terms,
-    mixture_terms,
     probabilities,
     score_counts,
-    trapezoid_area,
 )
+from mauve_core.stats.scores import SCORES, Score
 
 # Numbers whose logarithms are taken at once, so that they stay in a core's cache.
 _BLOCK = 1 << 15
@@ -122,25 +119,13 @@ def matched(p_counts: ArrayLike, q_counts: ArrayLike, clusters: Sequence[int]) -
     return np.where(chosen, np.divide(p, q, out=np.ones_like(q), where=q > 0), weights)
 
 
-def frontier_by_logs(p: NDArray[np.float64], q: NDArray[np.float64]) -> Frontier:
-    """Frontiers of many pairs on the reference grid, unchecked, several times as fast as ``divergence_frontier``.
-
-    KL(Q || R) = sum q log q - sum q log r, and KL(P || R) likewise, so both errors take one logarithm, log r. Being
-    differences of sums, they are accurate to about 1e-14 nats in absolute, not relative, terms. Enough for rankings.
-
-    Parameters
-    ----------
-    p, q : (..., k) float64 arrays
-        Probability vectors; leading axes broadcast.
-    """
-    errors = np.maximum(error_sums(p, q), 0.0)
-    return Frontier(REFERENCE_WEIGHTS, errors[..., 0, :], errors[..., 1, :])
-
-
 def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
     """(..., 2, m) sums over the bins of q log(q / r) and of p log(p / r) at each weight of the grid, unchecked.
 
-    p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins.
+    p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins. KL(Q || R) = sum q log q -
+    sum q log r, and KL(P || R) likewise, so both take one logarithm, log r, and are several times as fast as
+    ``divergence_frontier``. Being differences of sums, they are accurate to about 1e-14 nats in absolute, not relative,
+    terms, and may be as far below 0. Enough for rankings.
     """
     p, q = np.broadcast_arrays(p, q)
     shape, k = p.shape[:-1], p.shape[-1]
@@ -185,9 +170,6 @@ def _chosen(clusters: Sequence[int], k: int) -> NDArray[np.intp]:
 
 
 _Array = NDArray[np.float64]
-
-# Value of each score if both sides agree; the gap is the distance to it.
-BEST = {"mauve": 1.0, "mauve_star": 1.0, "frontier_integral": 0.0, "mid": 0.0}
 
 ACTIONS = ("match", "drop")
 
@@ -252,7 +234,7 @@ def greedy(
         Change to the candidate's side of a cluster. Matching also fills clusters where the candidate has no text; the
         score is then the one it would have if it wrote there.
     score : str
-        A key of :data:`BEST`; each step brings it as close to its best value as possible.
+        A name of ``SCORES``; each step brings it as close to its best value as possible.
     steps : int
         Largest number of steps.
     scale, smoothing
@@ -270,7 +252,7 @@ def greedy(
     """
     for what, value, names in (
         ("action", action, ACTIONS),
-        ("score", score, BEST),
+        ("score", score, SCORES),
         ("smoothing", smoothing, ADDED_COUNT),
     ):
         if value not in names:
@@ -279,15 +261,16 @@ def greedy(
     paired_shares(p_counts, q_counts)  # for its checks
     p, q = np.asarray(p_counts, dtype=np.float64), np.asarray(q_counts, dtype=np.float64)
     done = np.zeros(p.size, dtype=np.bool_)
-    ranked_by = STAR_SMOOTHING if score == "mauve_star" else smoothing
-    first = gap = abs(BEST[score] - float(score_counts(p, q, scale=scale, smoothing=smoothing)[score]))
+    chosen_score = SCORES[score]
+    ranked_by, equal = chosen_score.smoothing or smoothing, chosen_score.best
+    first = gap = abs(equal - float(score_counts(p, q, scale=scale, smoothing=smoothing)[score]))
     chosen: list[int] = []
     after: list[_Array] = []
     while len(chosen) < steps:
         moves = _moves(p, q, done, action, ADDED_COUNT[ranked_by])
         if not moves.clusters.size:
             break
-        gaps = np.abs(BEST[score] - _after(probabilities(p, ranked_by), moves, score, scale))
+        gaps = np.abs(equal - _after(probabilities(p, ranked_by), moves, chosen_score, scale))
         if gaps.min() >= gap - _TIE:
             break
         best = int(np.flatnonzero(gaps <= gaps.min() + _TIE)[0])
@@ -301,7 +284,7 @@ def greedy(
     result = []
     for index, cluster in enumerate(chosen):
         scores = {name: float(values[index]) for name, values in table.items()}
-        closed = 1 - abs(BEST[score] - scores[score]) / first
+        closed = 1 - abs(equal - scores[score]) / first
         result.append(Step(cluster, bool(q[cluster] == 0), scores, closed))
     return tuple(result)
 
@@ -334,37 +317,31 @@ def _moves(p: _Array, q: _Array, done: NDArray[np.bool_], action: str, added: fl
     return _Moves(clusters, fixed / total, moving / total, factor, (n * share[clusters] + added) / total)
 
 
-def _after(p: _Array, moves: _Moves, score: str, scale: float) -> _Array:
+def _after(p: _Array, moves: _Moves, score: Score, scale: float) -> _Array:
     """(u,) score after each move, to about 1e-13.
 
     Outside the moved cluster, candidates differ by a factor only, and the sums over clusters are smooth in that
-    factor. They are interpolated from Chebyshev nodes for factors near the median, and direct for the others.
+    factor. They are interpolated from Chebyshev nodes for factors near the median, and direct for the others. A score
+    without such sums is computed of every candidate.
     """
-    factor, clusters = moves.factor, moves.clusters
-    sums = np.empty((clusters.size, *_sums(p[:1], p[:1], score).shape))
+    factor, clusters, summed = moves.factor, moves.clusters, score.sums
+    if summed is None:
+        found = []
+        for part in _checks.row_blocks(clusters.size, max(1, _BLOCK // p.size)):
+            q = moves.fixed + factor[part, None] * moves.moving
+            q[np.arange(len(q)), clusters[part]] = moves.own[part]
+            found.append(score.value(score.of(np.broadcast_to(p, q.shape), q), scale))
+        return np.concatenate(found)
+    sums = np.empty((clusters.size, *summed(p[:1], p[:1]).shape))
     middle = np.median(factor)
     near = (factor * np.sqrt(_RANGE) >= middle) & (factor <= middle * np.sqrt(_RANGE))
     near &= near.sum() > _NODES
     if near.any():
-        sums[near] = _interpolated(lambda f: _sums(p, moves.fixed + f[:, None] * moves.moving, score), factor[near])
-    sums[~near] = _sums(p, moves.fixed + factor[~near, None] * moves.moving, score)
+        sums[near] = _interpolated(lambda f: summed(p, moves.fixed + f[:, None] * moves.moving), factor[near])
+    sums[~near] = summed(p, moves.fixed + factor[~near, None] * moves.moving)
     before = moves.fixed[clusters] + factor * moves.moving[clusters]
-    sums += _sums(p[clusters, None], moves.own[:, None], score) - _sums(p[clusters, None], before[:, None], score)
-    sums = np.maximum(sums, 0.0)
-    if score in ("frontier_integral", "mid"):
-        return sums
-    return trapezoid_area(*Frontier(REFERENCE_WEIGHTS, sums[..., 0, :], sums[..., 1, :]).curve(scale))
-
-
-def _sums(p: _Array, q: _Array, score: str) -> _Array:
-    """(...) or (..., 2, m) sums over clusters that determine the score."""
-    left, right = np.broadcast_arrays(p, q)
-    if score == "frontier_integral":
-        return np.asarray(integral_terms(left, right).sum(axis=-1))
-    if score == "mid":
-        type_1, type_2 = mixture_terms(left, right, 0.5, 0.5)
-        return np.asarray((type_1 + type_2).sum(axis=-1) / 2)
-    return error_sums(left, right)
+    sums += summed(p[clusters, None], moves.own[:, None]) - summed(p[clusters, None], before[:, None])
+    return score.value(np.maximum(sums, 0.0), scale)
 
 
 def _interpolated(function: Callable[[_Array], _Array], x: _Array) -> _Array:
@@ -436,10 +413,10 @@ class ShiftedSums:
         """Whether all histograms of these sums, with smoothing, lie within ``REACH``."""
         return bool((np.abs(np.log(totals[0] / totals[1]) - self.centre) <= REACH).all())
 
-    def frontier(self, totals: _Pair, bins: Bins) -> Frontier:
-        """(B, seeds) frontiers with these changed bins and these sums A and B (B,); unchecked.
+    def errors(self, totals: _Pair, bins: Bins) -> NDArray[np.float64]:
+        """(B, seeds, 2, m) :func:`error_sums` with these changed bins and these sums A and B (B,); unchecked.
 
-        Accurate to about 1e-13 nats in absolute terms, like ``frontier_by_logs``.
+        Accurate to about 1e-13 nats in absolute terms.
         """
         shift = np.log(totals[0] / totals[1])
         sums = np.concatenate(
@@ -463,7 +440,7 @@ class ShiftedSums:
         offset = -np.log(REFERENCE_WEIGHTS)
         type_1 = (own[1][..., None] - sums[1]) / q_total + (offset + shift[:, None, None])
         type_2 = (own[0][..., None] - sums[0]) / p_total + offset
-        return Frontier(REFERENCE_WEIGHTS, np.maximum(type_1, 0.0), np.maximum(type_2, 0.0))
+        return np.stack([type_1, type_2], axis=-2)
 
     def frontier_integral(self, totals: _Pair, bins: Bins) -> NDArray[np.float64]:
         """(B, seeds) frontier integrals of the same histograms."""

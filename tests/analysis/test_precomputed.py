@@ -84,16 +84,9 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def assert_equal_bases(found: dict[str, ScoreBasis], expected: dict[str, ScoreBasis]) -> None:
     assert found.keys() == expected.keys()
     for name, basis in expected.items():
-        for pair, other in ((found[name].plain, basis.plain), (found[name].star, basis.star)):
-            for one, two in zip(pair, other, strict=True):
-                np.testing.assert_array_equal(one.weights, two.weights)
-                np.testing.assert_array_equal(one.type_1, two.type_1)
-                np.testing.assert_array_equal(one.type_2, two.type_2)
-        for spread, other_spread in (
-            (found[name].mid, basis.mid), (found[name].frontier_integral, basis.frontier_integral)
-        ):  # fmt: skip
-            np.testing.assert_array_equal(spread.values, other_spread.values)
-            np.testing.assert_array_equal(spread.resampled, other_spread.resampled)
+        for score, spread in basis.parts.items():
+            np.testing.assert_array_equal(found[name].parts[score].values, spread.values)
+            np.testing.assert_array_equal(found[name].parts[score].resampled, spread.resampled)
 
 
 @pytest.mark.usefixtures("no_work")

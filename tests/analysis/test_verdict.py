@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.analyses.attached_results import verdict
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.findings.clusters import GapTest
 from mauve_core.findings.copied import CopiedTexts
@@ -25,6 +25,7 @@ from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike
 from mauve_core.scoring.tables import standings
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import corpus_from_texts
 from tests.handmade import make_comparison
 from tests.synthetic import make_comparison_inputs

@@ -9,11 +9,12 @@ import pytest
 
 from mauve_core.analyses import gap as module
 from mauve_core.analyses.gap import prepare, text_weights, what_if
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.estimates import count_blocks, resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import Draws, centred_interval
 from tests import handmade
 
@@ -96,7 +97,7 @@ def test_against_a_plain_twin(comparison: Comparison) -> None:
         ]
     )
     tail = (1 - comparison.config.score.confidence) / 2
-    for place, (score, (lowest, highest)) in enumerate(SCORE_BOUNDS.items()):
+    for place, (score, (lowest, highest)) in enumerate((name, each.bounds) for name, each in SCORES.items()):
         after, change = replicates[:, 0, place], replicates[:, 0, place] - replicates[:, 1, place]
         assert found.after[score].values == pytest.approx(table[:, place], abs=ROUNDING)
         assert found.after[score].sd == pytest.approx(np.std(table[:, place], ddof=1), abs=ROUNDING)
@@ -184,7 +185,7 @@ def test_only_scores_with_other_weights_are_without_exchange(comparison: Compari
 
 def test_too_few_units_have_no_interval() -> None:
     found = what_if(prepare(handmade.make_comparison(), MODEL), model=np.arange(1, 7))
-    for score, (low, high) in SCORE_BOUNDS.items():
+    for score, (low, high) in ((name, each.bounds) for name, each in SCORES.items()):
         assert (found.before[score].low, found.after[score].high) == (low, high)
         assert (found.change[score].low, found.change[score].high) == (low - high, high - low)
 

@@ -25,7 +25,7 @@ from mauve_core.analyses.encoders import EncoderTable
 from mauve_core.analyses.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.analyses.over_shards import closest_over_all
 from mauve_core.analyses.tasks import Task
-from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
+from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.words import TEXTS
@@ -41,6 +41,7 @@ from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.scoring.sides import minor_advice
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, interval_of, mean_and_spread, rank_label, standings
 from mauve_core.stats.divergences import error_shares, probabilities
+from mauve_core.stats.scores import SCORES
 from tests.app.pages import url_of
 from tests.encoder_tables import result_of
 from tests.mutations import over_shards_example

@@ -32,7 +32,8 @@ from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.figures.sweeps import score_in_words
 from mauve_core.runs import Run, RunStore
-from mauve_core.scoring.tables import TITLES, standings
+from mauve_core.scoring.tables import standings
+from mauve_core.stats.scores import SCORES
 from tests.app.pages import said
 
 pytestmark = pytest.mark.integration
@@ -196,7 +197,7 @@ def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Ru
     assert len(app.get("plotly_chart")) == 1
     app = open_page(VIEW, section="sweeps", axis="k", score=score, swept="table")
     assert not app.exception
-    assert f"{TITLES[score]} against clusters k" in said(app)
+    assert f"{SCORES[score].title} against clusters k" in said(app)
     table = app.dataframe[0].value
     assert table["value"].tolist() == ["2", "6"]
     for point in sweep.points:

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.views.gap import shown_parts, stability_basis, sum_in_words
 from mauve_core.analyses.gap import TOGETHER, WhatIf, prepare, text_weights, what_if
-from mauve_core.base.config import HUMAN, SCORES, PartitionKind
+from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import interval, percent_interval, percent_with_interval, with_spread
 from mauve_core.findings.clusters import (
     assess_stability,
@@ -26,6 +26,7 @@ from mauve_core.findings.precomputed import run_cluster_names
 from mauve_core.jobs import queue
 from mauve_core.runs import Run
 from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.what_if import capped, dropped, greedy, matched
 from tests.app.pages import url_of
 

@@ -27,14 +27,14 @@ from mauve_core.analyses.human_ranking import (
 from mauve_core.analyses.measure_terms import Measurements, Row, Value
 from mauve_core.analyses.method_scores import ATTACHMENT, MethodResult, MethodScore, MethodTable
 from mauve_core.analyses.methods import parse_method
-from mauve_core.base.config import HUMAN, QUESTIONS, SCORES
+from mauve_core.base.config import HUMAN, QUESTIONS
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.figures.judgments import points
 from mauve_core.runs import Run, RunStore
 from mauve_core.runs.rating_tables import ratings_to_csv
 from mauve_core.runs.ratings import OPTIONS, Pair, PairPlan, RatingStore, pair_plan
-from mauve_core.scoring.tables import TITLES
+from mauve_core.stats.scores import SCORES
 
 pytestmark = pytest.mark.integration
 
@@ -291,7 +291,7 @@ def test_every_score_is_correlated_with_people(
     shown = {row["Indicator"]: row for row in tables(app)[1]}
     assert set(shown) == {
         *(f"**{title.replace('*', chr(92) + '*').replace('-', chr(92) + '-')}** {arrow}" for title, arrow in zip(
-            TITLES.values(), "↑↑↓↓", strict=True)),
+            [each.title for each in SCORES.values()], "↑↑↓↓", strict=True)),
         "**Zipf coefficient\\, gap** ↓",
     }  # fmt: skip
     sources = [source.name for source in run.comparison.sources]
@@ -310,7 +310,7 @@ def test_every_score_is_correlated_with_people(
 
 def test_indicators_are_the_stored_numbers(run: Run) -> None:
     found = score_indicators(run)
-    assert list(found) == [TITLES[score] for score in SCORES]
+    assert list(found) == [SCORES[score].title for score in SCORES]
     assert [indicator.higher_is_closer for indicator in found.values()] == [True, True, False, False]
     candidate = run.comparison.candidates[1]
     for score, indicator in zip(SCORES, found.values(), strict=True):
@@ -345,7 +345,7 @@ def test_stored_methods_are_indicators_too(run: Run) -> None:
     assert run_indicators(run) == (score_indicators(run) | found, ())
     (run.path / "attached" / "methods.json").write_text("{}")
     rest, problems = run_indicators(run)
-    assert list(rest) == [TITLES[score] for score in SCORES]
+    assert list(rest) == [SCORES[score].title for score in SCORES]
     assert len(problems) == 1
 
 

@@ -18,7 +18,7 @@ from mauve_app.server import serve
 from mauve_core.__main__ import DEBUG_VARIABLE, build_parser, main
 from mauve_core.analyses.attached_results import verdict
 from mauve_core.analyses.comparison_task import ComparisonTask
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import dataclass_to_json
@@ -30,6 +30,7 @@ from mauve_core.findings.format_checks import preflight
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import empty_clusters_json
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts.text_files import TextFile
 from tests.files_on_disk import write_study
 

@@ -13,9 +13,9 @@ import pytest
 from mauve_core.__main__ import DONE, WRONG_INPUT, main
 from mauve_core.analyses.measure_terms import Measurements
 from mauve_core.analyses.text_measures import measure_run
-from mauve_core.base.config import SCORES
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Comparison
+from mauve_core.stats.scores import SCORES
 from tests.handmade import make_comparison, make_corpora, with_tests
 from tests.synthetic import make_run
 

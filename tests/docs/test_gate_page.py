@@ -14,7 +14,8 @@ import yaml  # type: ignore[import-untyped]
 from mauve_core.__main__ import build_parser
 from mauve_core.cli.gating import EXIT_CODES, LABELS, apply_settings
 from mauve_core.cli.parser import Commands, Parser
-from mauve_core.scoring.gate_rule import RULE, SMALLEST_EFFECTS
+from mauve_core.scoring.gate_rule import RULE
+from mauve_core.stats.scores import SCORES
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
 
@@ -83,7 +84,7 @@ def test_rule_codes_and_defaults_are_those_of_the_code():
         assert re.search(rf"^\| {code} \| .*`{re.escape(LABELS[verdict])}:` \|$", PAGE, re.MULTILINE)
     (row,) = re.findall(r"^\| `--smallest-effect` \| (.*?) \|", PAGE, re.MULTILINE)
     assert [float(number) for number in re.findall(r"0\.\d+", row)] == [
-        SMALLEST_EFFECTS[name] for name in ("frontier_integral", "mauve", "mauve_star", "mid")
+        SCORES[name].smallest_effect for name in ("frontier_integral", "mauve", "mauve_star", "mid")
     ]
 
 

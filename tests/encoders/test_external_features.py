@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.external_features import checked_digest, features_of, open_features, write_features
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compare import compare
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import corpus_from_texts
 from tests.synthetic import make_comparison_inputs
 

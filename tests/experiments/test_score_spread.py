@@ -13,12 +13,12 @@ from mauve_core.analyses.human_ranking import correlations, rank, run_indicators
 from mauve_core.analyses.measure_terms import Measurements, Row, Value, group_of
 from mauve_core.analyses.method_scores import CompareMethodsTask, methods_run
 from mauve_core.analyses.methods import parse_method
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.runs import Run, RunStore
 from mauve_core.runs.ratings import RatingStore, pair_plan
-from mauve_core.scoring.tables import TITLES
 from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import SCORES
 from tests.repeated import store_repeated
 from tests.synthetic import make_run
 
@@ -136,8 +136,8 @@ def test_every_worst_case_is_equation_30_over_texts(run: Run) -> None:
         own = indicators[title]
         sign = 1 if own.higher_is_closer else -1
         values = [sign * own.values[name] for name in names]
-        if title in TITLES.values():
-            score = next(score for score, of in TITLES.items() if of == title)
+        if title in {each.title for each in SCORES.values()}:
+            score = next(score for score, each in SCORES.items() if each.title == title)
             sds = [by_hand[name][score] for name in names]
         else:
             sds = [own.sds.get(name, 0.0) for name in names]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mauve_core.analyses.sweeps import Request, SweepPoint, drawing_orders, halved, sweep_run
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.clusters.k_means import tenth_of_texts
@@ -20,6 +20,7 @@ from mauve_core.encoders.features import FeatureStore
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import MIN_TEXTS
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import Corpus, corpus_from_texts
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.tiny_models import SENTENCES, make_gpt2

@@ -18,7 +18,7 @@ from mauve_core.analyses.methods import Method
 from mauve_core.analyses.probe_results import ProbeTable
 from mauve_core.analyses.sweeps import Sweep, SweepPoint
 from mauve_core.analyses.text_measures import MEASURES
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.figures import measures, probes
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.findings import effects_figure
@@ -33,6 +33,7 @@ from mauve_core.figures.text_map import Colouring, Points, map_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, base_layout, candidate_colour
 from mauve_core.findings.clusters import cluster_table, ordered, with_intervals
 from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.stats.scores import SCORES
 from tests.colours import blue, colours, owner, traces_of, wrong
 from tests.handmade import make_comparison, spread
 from tests.probe_tables import flow_of, line_of

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from mauve_core.analyses.measure_terms import MeasureDifference, Measurements, Row, Value
-from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.differences import (
@@ -22,6 +21,7 @@ from mauve_core.figures.differences import (
 )
 from mauve_core.figures.leaderboard import leaderboard_frame
 from mauve_core.scoring.result import Comparison, Difference
+from mauve_core.stats.scores import SCORES
 from tests.handmade import estimate, make_comparison
 
 # The first candidate of the comparison made by hand.

@@ -7,9 +7,10 @@ import math
 import pytest
 
 from mauve_core.analyses.encoders import EncoderTable
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.figures import agreement as figures
 from mauve_core.figures.agreement import correlation_grid
+from mauve_core.stats.scores import SCORES
 from tests.encoder_tables import example, pairs, result_of
 
 NASTY = "grün & <b>"

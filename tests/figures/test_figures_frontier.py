@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.base.config import HUMAN, SCORES, PartitionKind, Smoothing
+from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.formatting import UNBROKEN, with_plain_spaces, with_spread
 from mauve_core.figures import leaderboard
 from mauve_core.figures.frontier import (
@@ -27,6 +27,7 @@ from mauve_core.figures.theme import CATEGORICAL, GLYPHS, HUMAN_COLOUR, MODEL_CO
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
 from mauve_core.stats.divergences import divergence_frontier, probabilities
+from mauve_core.stats.scores import SCORES
 from tests.handmade import estimate, make_comparison, untested
 
 # Figures carry float32, which keeps seven digits of numbers up to 1.

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from mauve_core.analyses.gap import TOGETHER, ledger_rows
-from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.gap import LABEL_WIDTH, common_reach, ledger_figure, steps_figure, what_if_figure
 from mauve_core.figures.theme import HUMAN_COLOUR
 from mauve_core.findings.clusters import cluster_table, with_intervals
 from mauve_core.scoring.result import Estimate
+from mauve_core.stats.scores import SCORES
 
 COLOUR = "#118f5a"
 # Values travel as float32.

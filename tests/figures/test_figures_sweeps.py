@@ -9,10 +9,11 @@ import plotly.graph_objects as go
 import pytest
 
 from mauve_core.analyses.sweeps import Sweep, SweepPoint
-from mauve_core.base.config import SCORES, ScoreConfig
+from mauve_core.base.config import ScoreConfig
 from mauve_core.figures.sweeps import own_values, sweep_figure, sweep_frame
 from mauve_core.figures.theme import candidate_style
 from mauve_core.scoring.result import Comparison, SeedSpread
+from mauve_core.stats.scores import SCORES
 from tests.handmade import make_comparison, spread
 
 NASTY = "grün & <b>"

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.stats.divergences import ADDED_COUNT, divergence_frontier, probabilities, score_counts
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.what_if import (
     _NODES,
     ACTIONS,
-    BEST,
     _after,
     _changed,
     _moves,
     capped,
     dropped,
-    frontier_by_logs,
+    error_sums,
     greedy,
     matched,
     weighted_counts,
@@ -113,17 +113,15 @@ class TestFastFrontier:
     @given(count_pairs())
     def test_it_is_the_frontier(self, pair):
         p, q = (probabilities(side) for side in pair)
-        found, exact = frontier_by_logs(p, q), divergence_frontier(p, q)
-        np.testing.assert_allclose(found.type_1, exact.type_1, rtol=0, atol=ROUNDING)
-        np.testing.assert_allclose(found.type_2, exact.type_2, rtol=0, atol=ROUNDING)
+        found, exact = error_sums(p, q), divergence_frontier(p, q)
+        np.testing.assert_allclose(found, np.stack([exact.type_1, exact.type_2]), rtol=0, atol=ROUNDING)
 
     def test_many_at_once(self):
         rng = np.random.default_rng(0)
         p, q = rng.dirichlet(np.full(900, 0.1), size=(3, 1)), rng.dirichlet(np.full(900, 0.1), size=50)
-        found, exact = frontier_by_logs(p, q), divergence_frontier(p, q)
-        assert found.type_1.shape == (3, 50, 25)
-        np.testing.assert_allclose(found.type_1, exact.type_1, rtol=0, atol=ROUNDING)
-        np.testing.assert_allclose(found.type_2, exact.type_2, rtol=0, atol=ROUNDING)
+        found, exact = error_sums(p, q), divergence_frontier(p, q)
+        assert found.shape == (3, 50, 2, 25)
+        np.testing.assert_allclose(found, np.stack([exact.type_1, exact.type_2], axis=-2), rtol=0, atol=ROUNDING)
 
 
 def brute_force(p, q, action: str, score: str, steps: int) -> list[tuple[int, float]]:
@@ -141,7 +139,7 @@ def brute_force(p, q, action: str, score: str, steps: int) -> list[tuple[int, fl
 
     done: list[int] = []
     found: list[tuple[int, float]] = []
-    gap = abs(BEST[score] - float(score_counts(p, q)[score]))
+    gap = abs(SCORES[score].best - float(score_counts(p, q)[score]))
     while len(done) < steps:
         tried = {j: table([*done, j]) for j in range(len(p)) if j not in done and not (action == "drop" and q[j] == 0)}
         possible = {j: counts for j, counts in tried.items() if counts is not None}
@@ -149,13 +147,13 @@ def brute_force(p, q, action: str, score: str, steps: int) -> list[tuple[int, fl
         if possible:
             values = score_counts(p, np.array(list(possible.values())))[score].tolist()
             for j, value in zip(possible, values, strict=True):
-                if best is None or abs(BEST[score] - value) < abs(BEST[score] - best[1]) - 1e-12:
+                if best is None or abs(SCORES[score].best - value) < abs(SCORES[score].best - best[1]) - 1e-12:
                     best = (j, value)
-        if best is None or abs(BEST[score] - value) < abs(BEST[score] - best[1]) - 1e-12:
+        if best is None or abs(SCORES[score].best - value) < abs(SCORES[score].best - best[1]) - 1e-12:
             best = (j, value)
-        if best is None or abs(BEST[score] - best[1]) >= gap - 1e-12:
+        if best is None or abs(SCORES[score].best - best[1]) >= gap - 1e-12:
             break
-        gap = abs(BEST[score] - best[1])
+        gap = abs(SCORES[score].best - best[1])
         done.append(best[0])
         found.append(best)
     return found
@@ -163,7 +161,7 @@ def brute_force(p, q, action: str, score: str, steps: int) -> list[tuple[int, fl
 
 class TestGreedy:
     @pytest.mark.parametrize("action", ACTIONS)
-    @pytest.mark.parametrize("score", BEST)
+    @pytest.mark.parametrize("score", SCORES)
     @pytest.mark.parametrize("seed", range(2))
     def test_against_trying_everything(self, action, score, seed):
         p, q = small_pair(seed)
@@ -174,7 +172,7 @@ class TestGreedy:
             assert step.scores[score] == pytest.approx(value, abs=ROUNDING)
 
     @pytest.mark.parametrize("action", ACTIONS)
-    @pytest.mark.parametrize("score", BEST)
+    @pytest.mark.parametrize("score", SCORES)
     def test_many_clusters_against_trying_everything(self, action, score):
         # So many different ones that sums are interpolated; one large cluster lies outside the range of that.
         rng = np.random.default_rng(0)
@@ -185,7 +183,7 @@ class TestGreedy:
         assert [step.cluster for step in found] == [cluster for cluster, _ in twin]
 
     @pytest.mark.parametrize("action", ACTIONS)
-    @pytest.mark.parametrize("score", BEST)
+    @pytest.mark.parametrize("score", SCORES)
     @pytest.mark.parametrize("large", [1000, 20_000])
     def test_fast_scores_of_all_candidates(self, action, score, large):
         # Of two large clusters the factors lie at the ends of what is interpolated, or beyond.
@@ -195,13 +193,13 @@ class TestGreedy:
         done = np.arange(120) == 50
         smoothing = "krichevsky-trofimov" if score == "mauve_star" else "none"
         moves = _moves(p, q, done, action, ADDED_COUNT[smoothing])
-        found = _after(probabilities(p, smoothing), moves, score, 5.0)
+        found = _after(probabilities(p, smoothing), moves, SCORES[score], 5.0)
         assert found.size > _NODES
         tables = np.stack([_changed(p, q, done | (np.arange(120) == cluster), action) for cluster in moves.clusters])
         np.testing.assert_allclose(found, score_counts(p, tables)[score], rtol=0, atol=ROUNDING)
 
     @settings(max_examples=20)
-    @given(count_pairs(), st.sampled_from(sorted(BEST)))
+    @given(count_pairs(), st.sampled_from(sorted(SCORES)))
     def test_matching_closes_more_at_every_step(self, pair, score):
         p, q = pair
         found = greedy(p, q, score=score, steps=p.size)

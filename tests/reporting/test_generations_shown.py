@@ -7,7 +7,6 @@ import html
 import pytest
 
 from mauve_core.analyses.gap import prepare, what_if
-from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.leaderboard import hover_label, leaderboard_frame, shown_table, titled
 from mauve_core.findings.precomputed import run_basis
@@ -18,6 +17,7 @@ from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import mean_and_spread, pooled_sentence, spread_sentence, to_table
+from mauve_core.stats.scores import SCORES
 from tests.repeated import make_repeated_comparison, store_repeated
 
 

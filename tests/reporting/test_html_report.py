@@ -15,7 +15,7 @@ import pytest
 from markupsafe import escape
 
 from mauve_core.analyses.attached_results import verdict
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval, significant, with_plain_spaces, with_spreads
 from mauve_core.figures.frontier import DRAWN_WEIGHTS
 from mauve_core.findings.clusters import costed_table, gap_test
@@ -26,6 +26,7 @@ from mauve_core.reporting.html_report import html_report
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.tables import empty_cluster_rows, rank_sentence, standings
 from mauve_core.stats.divergences import error_shares, probabilities
+from mauve_core.stats.scores import SCORES
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
 from tests.planted_formats import make_planted_run
 from tests.reporting.report_page import Page

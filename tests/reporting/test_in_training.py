@@ -16,12 +16,12 @@ from transformers import (
     default_data_collator,
 )
 
-from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings
 from mauve_core.decoding.in_training import SamplingCallback
 from mauve_core.reporting import in_training
 from mauve_core.reporting.in_training import ScoresCallback
+from mauve_core.stats.scores import SCORES
 from tests.tiny_models import SENTENCES, make_gpt2
 
 pytestmark = pytest.mark.integration

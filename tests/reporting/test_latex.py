@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.reporting.paper import PREAMBLE, latex_escaped, latex_table
 from mauve_core.scoring.result import Comparison
+from mauve_core.stats.scores import SCORES
 from tests.conftest import missing
 from tests.handmade import estimate, make_comparison
 from tests.payloads import PAYLOADS

@@ -14,13 +14,14 @@ from typing import Any
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.reporting import tracked_runs
 from mauve_core.reporting.tracked_runs import TAG, Logged, candidate_keys, tracked, without_password
 from mauve_core.results import Results
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.compare import compare
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import Corpus, corpus_from_texts
 from tests.payloads import PAYLOADS
 from tests.synthetic import make_comparison_inputs

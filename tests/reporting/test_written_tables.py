@@ -8,9 +8,10 @@ import re
 import numpy as np
 import pytest
 
-from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.reporting.paper import latex_escaped, latex_table, markdown_escaped, markdown_table, methods_paragraph
 from mauve_core.scoring.result import Comparison, Difference
+from mauve_core.stats.scores import SCORES
 from tests.handmade import estimate, make_comparison, untested
 
 HOSTILE = "50%_of {$x$} \\input{/etc/passwd} #1 & a~b^c | --- `'' <b>"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import SeedSequence
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.clusters.k_means import kmeans
 from mauve_core.clusters.projection import map_of
@@ -20,6 +20,7 @@ from mauve_core.scoring.result import OTHER_HALF, Partition
 from mauve_core.scoring.streams import half_seeds
 from mauve_core.stats.divergences import kl_divergence, probabilities, score_counts
 from mauve_core.stats.f_divergences import mauve_f
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import each_alone
 from mauve_core.texts import corpus_from_texts
 from tests.resampled import sample_counts
@@ -256,7 +257,7 @@ def test_units_that_are_few_or_large_leave_the_whole_range_and_are_warned_of():
     for candidate in result.candidates:
         alike = result.at_size_of_halves(candidate.name)
         for scores in (candidate.scores, candidate.joint_scores, *([] if alike is None else [alike.scores])):
-            whole = [(scores[name].low, scores[name].high) == SCORE_BOUNDS[name] for name in SCORES]
+            whole = [(scores[name].low, scores[name].high) == SCORES[name].bounds for name in SCORES]
             assert whole == [candidate.name != "collapsed"] * len(SCORES)
     assert all(each.p_value == 1 for each in result.differences)  # each pair has one of the two
     assert result.halves.scores["mauve"].low > 0

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, norm, t
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, PartitionKind, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.scoring import differences
 from mauve_core.scoring.compare import compare
@@ -34,6 +34,7 @@ from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Differ
 from mauve_core.scoring.streams import stream
 from mauve_core.stats import units as units_module
 from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import draw_slots
 from tests.synthetic import make_comparison_inputs
 
@@ -187,7 +188,7 @@ def closer_by_hand(comparison: Comparison, first: str, second: str) -> dict[str,
         linear = 2 * variance / (squares / g) - 1
         variance += linear * float(np.var(values[measure][0], ddof=1)) / score.seeds
         sd, law = math.sqrt(variance), t(len(filled) - 1)
-        reach, most = law.ppf((1 + score.confidence) / 2) * sd, SCORE_BOUNDS[measure][1] - SCORE_BOUNDS[measure][0]
+        reach, most = law.ppf((1 + score.confidence) / 2) * sd, SCORES[measure].bounds[1] - SCORES[measure].bounds[0]
         p_value, pairs_of_candidates = 2 * law.sf(abs(whole) / sd), math.comb(len(comparison.candidates), 2)
         least = (norm.ppf(1 - 0.05 / 2 / pairs_of_candidates) + norm.ppf(0.8)) * sd
         tests[measure] = whole, max(whole - reach, -most), min(whole + reach, most), p_value, least
@@ -337,7 +338,7 @@ def test_a_candidate_whose_units_support_no_test_is_not_tested_and_changes_no_ot
     found = scored_by_hand(comparison, lambda *state: seen.append(state))
     assert seen == [("testing differences", done, 3) for done in range(4)]
     for each in found.differences[4:]:
-        most = SCORE_BOUNDS[each.score][1] - SCORE_BOUNDS[each.score][0]
+        most = SCORES[each.score].bounds[1] - SCORES[each.score].bounds[0]
         assert (each.low, each.high) == (-most, most)
         assert (each.p_value, each.p_adjusted, each.p_alike, each.told_apart) == (1, 1, 1, False)
         means = (found[name].scores[each.score].mean for name in (each.first, each.second))

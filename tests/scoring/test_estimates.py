@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from mauve_core.base.config import SCORE_BOUNDS, SCORES, PartitionKind, Smoothing
+from mauve_core.base.config import PartitionKind, Smoothing
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.estimates import CountSamples, basis_of, rescored, score_basis
 from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.stats.divergences import SMOOTHINGS, divergence_frontier, probabilities, score_counts
+from mauve_core.stats.scores import SCORES
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
 from tests.scoring.test_differences import any_units
@@ -45,7 +46,7 @@ def plain_twin(counts: CountSamples, scale: float, smoothing: str, confidence: f
         sd = float(np.std(values[score], ddof=1))
         over_seeds = ((1 - counts.rate) * sd) ** 2 / len(values[score])
         tails *= math.sqrt(1 + over_seeds / replicates.var(ddof=1))
-        low, high = np.clip(mean + tails, *SCORE_BOUNDS[score])
+        low, high = np.clip(mean + tails, *SCORES[score].bounds)
         found[score] = Estimate(mean, sd, float(low), float(high), tuple(values[score].tolist()))
     return found
 
@@ -81,8 +82,8 @@ def test_units_that_support_no_interval_leave_the_whole_range(comparison: Compar
     found = rescored(comparison, "joint", score_basis(comparison, "joint", "none"), 2.0)
     for candidate in found.candidates:
         for name, estimate in candidate.joint_scores.items():
-            assert (estimate.low, estimate.high) == SCORE_BOUNDS[name]
-            assert SCORE_BOUNDS[name][0] < estimate.mean < SCORE_BOUNDS[name][1]
+            assert (estimate.low, estimate.high) == SCORES[name].bounds
+            assert SCORES[name].bounds[0] < estimate.mean < SCORES[name].bounds[1]
 
 
 def test_a_larger_scale_never_raises_mauve(comparison: Comparison) -> None:
@@ -109,16 +110,13 @@ def test_the_tabulated_frontier_is_that_of_each_histogram_alone(data: st.DataObj
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     p = rng.multinomial(data.draw(st.integers(1, 300)), rng.dirichlet(np.ones(k)), size=(rows, 2))
     q = rng.multinomial(data.draw(st.integers(1, 300)), rng.dirichlet(np.ones(k)), size=(rows, 2))
-    found = basis_of(CountSamples(p[0], q[0], p, q), smoothing).plain[1]
+    found = basis_of(CountSamples(p[0], q[0], p, q), smoothing).parts["mauve"].resampled
     plain = divergence_frontier(probabilities(p, smoothing), probabilities(q, smoothing))
-    np.testing.assert_array_equal(found.weights, plain.weights)
-    np.testing.assert_allclose(found.type_1, plain.type_1, rtol=0, atol=ROUNDING)
-    np.testing.assert_allclose(found.type_2, plain.type_2, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found[..., 0, :], plain.type_1, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found[..., 1, :], plain.type_2, rtol=0, atol=ROUNDING)
     for place in np.ndindex(rows, 2):
         sides = probabilities(p[place], smoothing), probabilities(q[place], smoothing)
-        expected = errors_by_definition(*sides, found.weights)
-        assert np.abs(found.type_1[place] - expected[0]).max() < ROUNDING
-        assert np.abs(found.type_2[place] - expected[1]).max() < ROUNDING
+        assert np.abs(found[place] - errors_by_definition(*sides, plain.weights)).max() < ROUNDING
 
 
 def test_an_unknown_smoothing_is_refused(comparison: Comparison) -> None:

@@ -10,7 +10,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from scipy.stats import binom, norm, t
 
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.differences import deal_to_groups
 from mauve_core.scoring.gate import (
@@ -21,11 +21,11 @@ from mauve_core.scoring.gate import (
     equal_rows,
     gate_tests,
 )
-from mauve_core.scoring.gate_rule import MEASURE, SMALLEST_EFFECTS, GateRule, GateTest, verdict_of
+from mauve_core.scoring.gate_rule import MEASURE, GateRule, GateTest, verdict_of
 from mauve_core.scoring.result import Partition
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 from mauve_core.stats.divergences import frontier_integral, score_counts
 from mauve_core.stats.multiple_tests import POWER
+from mauve_core.stats.scores import SCORES
 
 SIDES = (HUMAN, BASELINE, CANDIDATE)
 K, SCALE, LEVEL = 8, 5.0, 0.05
@@ -77,7 +77,7 @@ def by_hand(partitions: tuple[Partition, ...], sides: GateSides) -> dict[str, tu
                 p, q = (np.array(counts[side]) for side in (HUMAN, name))
                 values.append(score_counts(p, q, scale=SCALE))
         mean = {name: float(np.mean([value[name] for value in values])) for name in SCORES}
-        return {name: -mean[name] if HIGHER_IS_CLOSER[name] else mean[name] for name in SCORES}
+        return {name: -mean[name] if SCORES[name].higher_is_closer else mean[name] for name in SCORES}
 
     def differences(without: int | None) -> dict[str, float]:
         candidate, baseline = losses(CANDIDATE, without), losses(BASELINE, without)
@@ -179,7 +179,7 @@ def test_several_measures_share_the_level():
     alone = outcome(partitions, sides, GateRule(LEVEL / 2), "mid")
     assert [each.measure for each in both] == ["mauve", "mid"]
     assert (both[1].low, both[1].high, both[1].alpha) == (alone.low, alone.high, LEVEL / 2)
-    assert [each.smallest_effect for each in both] == [SMALLEST_EFFECTS["mauve"], SMALLEST_EFFECTS["mid"]]
+    assert [each.smallest_effect for each in both] == [SCORES["mauve"].smallest_effect, SCORES["mid"].smallest_effect]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_too_few_texts_are_undecided_and_say_how_many_would_do():
         drawn({HUMAN: UNIFORM, BASELINE: NEAR, CANDIDATE: NEAR}, 40, seed=0), sides_of(40), GateRule(), "mid"
     )
     assert found.verdict == "undecided"
-    assert found.enough == enough_texts(40, found.difference, found.sd, 0.0, SMALLEST_EFFECTS["mid"], LEVEL)
+    assert found.enough == enough_texts(40, found.difference, found.sd, 0.0, SCORES["mid"].smallest_effect, LEVEL)
     assert found.enough > 40
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig
+from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.scoring.compare import compare
@@ -28,6 +28,7 @@ from mauve_core.scoring.serialization import (
 )
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import Draws, generation_units, units_of
 from tests.repeated import CONFIG, make_repeated_comparison, make_repeated_inputs
 from tests.scoring.test_differences import (
@@ -146,7 +147,7 @@ def test_scores_and_intervals_equal_a_plain_twin(name: str) -> None:
         kept = 1 - np.mean([side.exchange_rate(comparison.config.score.bootstrap) for side in sides])
         over_seeds = kept**2 * table.mean(axis=0).var(ddof=1) / table.shape[1]
         tails *= np.sqrt(1 + over_seeds / replicates[score].var(ddof=1))
-        expected = np.clip(table.mean() + tails, *SCORE_BOUNDS[score])
+        expected = np.clip(table.mean() + tails, *SCORES[score].bounds)
         assert (found.low, found.high) == pytest.approx(expected.tolist(), abs=ROUNDING)
 
 

@@ -10,13 +10,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom, t
 
-from mauve_core.base.config import SCORES, ScoreConfig
+from mauve_core.base.config import ScoreConfig
 from mauve_core.scoring.differences import FOLDS, PERMUTATIONS, deal_to_groups, pairs_of
 from mauve_core.scoring.grouped import LIKE_SIZES, differences_of_groups
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import score_counts
 from mauve_core.stats.multiple_tests import holm
+from mauve_core.stats.scores import SCORES
 
 pytestmark = pytest.mark.integration
 

@@ -11,7 +11,7 @@ from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 
 from mauve_core import Comparison, RunStore, compare, figure, to_json
 from mauve_core.analyses.data_frames import clusters, pairs, scores
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.clusters.k_means import kmeans
 from mauve_core.scoring import partitioning
@@ -19,6 +19,7 @@ from mauve_core.scoring.estimates import divergence
 from mauve_core.scoring.settings import labels_by, sum_of_squares
 from mauve_core.scoring.tables import to_table
 from mauve_core.stats.divergences import frontier_integral, mid_point
+from mauve_core.stats.scores import SCORES
 
 N, K = 90, 6
 SETTINGS: dict[str, Any] = {
@@ -128,7 +129,7 @@ def test_a_divergence_of_ours_has_our_own_spread(plain: Comparison, kind: Any, s
     def ours(p: Any, q: Any) -> float:
         return float({"mid": mid_point, "frontier_integral": frontier_integral}[score](p, q))
 
-    found = divergence(plain, ours, kind=kind, bounds=SCORE_BOUNDS[score])
+    found = divergence(plain, ours, kind=kind, bounds=SCORES[score].bounds)
     for candidate in plain.candidates:
         wanted = (candidate.scores if kind == "pairwise" else candidate.joint_scores)[score]
         own = found[candidate.name]

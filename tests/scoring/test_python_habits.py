@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mauve_core.analyses.gate import GateResult
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, UnknownNameError
 from mauve_core.base.formatting import LINE, MOST_LINES, short, summary
 from mauve_core.encoders.features import Features
@@ -17,6 +17,7 @@ from mauve_core.runs import Run
 from mauve_core.scoring.compute_mauve import MauveResult
 from mauve_core.scoring.gate_rule import GateTest
 from mauve_core.scoring.result import Comparison, Estimate, Partition
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts import corpus_from_texts
 from tests.handmade import estimate, make_comparison
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mauve_core.analyses.comparability import one_leaderboard
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import from_json
 from mauve_core.figures.leaderboard import leaderboard_frame, like_for_like_rows
 from mauve_core.reporting.paper import latex_table, markdown_table
@@ -24,6 +24,7 @@ from mauve_core.scoring.serialization import (
     to_json,
 )
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, like_for_like_sentence, reference_sentences, to_table
+from mauve_core.stats.scores import SCORES
 from mauve_core.texts.pairing import MatchedBy
 from tests.handmade import estimate, make_comparison, with_like_for_like
 

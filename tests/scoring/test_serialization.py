@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.scoring.result import Comparison
@@ -133,7 +133,7 @@ def test_prompts_and_units_that_are_missing_are_refused(comparison: Comparison, 
         ("first", "nobody"),
         ("first", HUMAN),
         ("second", "grün & <b>"),  # the first itself
-        ("score", SCORES[1]),  # another score of the same pair is there already
+        ("score", "mauve_star"),  # another score of the same pair is there already
         ("p_value", -0.01),
         ("p_adjusted", 1.5),
         ("p_adjusted", float("nan")),

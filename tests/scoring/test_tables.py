@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
 from mauve_core.base.words import TEXTS
@@ -29,6 +29,7 @@ from mauve_core.scoring.tables import (
     standings,
     to_table,
 )
+from mauve_core.stats.scores import SCORES
 from tests.handmade import N, estimate, make_comparison, untested, with_tests
 
 

@@ -7,7 +7,6 @@ from itertools import combinations
 
 import pytest
 
-from mauve_core.base.config import SCORES
 from mauve_core.scoring.result import Candidate, Comparison, Difference
 from mauve_core.scoring.serialization import to_json
 from mauve_core.scoring.tables import (
@@ -18,6 +17,7 @@ from mauve_core.scoring.tables import (
     standings,
     to_table,
 )
+from mauve_core.stats.scores import SCORES
 from tests.handmade import estimate, make_comparison
 
 NAMES = ("worst", "best", "middle")

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from mauve_core.analyses.over_shards import closest_over_all, over_all_rows
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig
+from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.findings.verdicts import ALL_COPY
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
 from mauve_core.shards.clustering import JOINT, grouped_counts
 from mauve_core.shards.plan import Plan, ShardedComparison, Work, plan_of
+from mauve_core.stats.scores import SCORES
 from tests.sharded import SCORE, carried_out, made_sides, written_features
 
 pytestmark = pytest.mark.integration

@@ -26,7 +26,7 @@ from mauve_core.analyses.estimator_sweeps import (
 from mauve_core.analyses.methods import ESTIMATORS
 from mauve_core.analyses.sweeps import Sweep, require_axis, stored_sweep, sweep_run, usual_values
 from mauve_core.analyses.tasks import Amount
-from mauve_core.base.config import ESTIMATOR_AXES, EVERY_AXIS, METHOD_SEEDS, SCORES, Axis, EstimatorAxis
+from mauve_core.base.config import ESTIMATOR_AXES, EVERY_AXIS, METHOD_SEEDS, Axis, EstimatorAxis
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE
 from mauve_core.figures import sweeps
@@ -34,7 +34,8 @@ from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
-from mauve_core.scoring.tables import TITLES, mean_and_spread
+from mauve_core.scoring.tables import mean_and_spread
+from mauve_core.stats.scores import SCORES
 
 TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 
@@ -179,7 +180,7 @@ def _parameter(axis: Axis) -> EstimatorAxis | None:
 
 def _estimator_result(run: Run, sweep: EstimatorSweep) -> None:
     order = [candidate.name for candidate in run.comparison.candidates]
-    name, title = f"{run.name}-{sweep.over}-sweep", f"{TITLES['mauve']} against {X_TITLES[sweep.over]}"
+    name, title = f"{run.name}-{sweep.over}-sweep", f"{SCORES['mauve'].title} against {X_TITLES[sweep.over]}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(title, anchor=False)
         st.space("stretch")
@@ -211,10 +212,13 @@ def _chart(figure: go.Figure, over: Axis, file_name: str, what: str) -> None:
 
 
 def _result(run: Run, sweep: Sweep, score: str) -> None:
+    if any(score not in point.scores for point in sweep.points):
+        st.info("This sweep is older than the score: compute it again.", icon=":material/info:")
+        return
     order = [candidate.name for candidate in run.comparison.candidates]
     name = f"{run.name}-{sweep.over}-sweep"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header(f"{TITLES[score]} against {said(figures.X_TITLES[sweep.over])}", anchor=False)
+        st.header(f"{SCORES[score].title} against {said(figures.X_TITLES[sweep.over])}", anchor=False)
         st.space("stretch")
         charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
     shown_as, tab = bound.open_tab("sweep_as", TABS, "sweep_tabs")

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, cast, get_args
 
 from mauve_app.selection import simplified
-from mauve_core.base.config import EVERY_AXIS, SCORES, Axis, PartitionKind, Smoothing, TieRule
+from mauve_core.base.config import EVERY_AXIS, Axis, PartitionKind, Smoothing, TieRule
 from mauve_core.base.errors import InputError
 from mauve_core.figures.text_map import Colouring
 from mauve_core.findings.clusters import ORDERS
+from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 from mauve_core.texts.kinds import parse_perturbation
 
 T = TypeVar("T")
@@ -252,7 +253,7 @@ class State:
     scale: float | None = parameter(number(1e-3, 1e3), None)
     smoothing: Smoothing = parameter(one_of(Smoothing), "none")
     # The score that a sweep shows, and that orders the few clusters of the gap.
-    score: str = parameter(one_of(SCORES), SCORES[0])
+    score: str = parameter(one_of(SCORES), REFERENCE_SCORE)
     # Step of the guided tour, from 1; None outside the tour.
     tour: int | None = parameter(index(), None)
     # Whether steps of the tour are slides: larger type, no controls.

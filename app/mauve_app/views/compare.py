@@ -34,7 +34,7 @@ from mauve_core.analyses.over_shards import (
     sample_sentence,
     stored_over_shards,
 )
-from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
+from mauve_core.base.config import EncoderConfig, PartitionKind
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import with_spreads
 from mauve_core.encoders.catalogue import with_weights
@@ -47,7 +47,6 @@ from mauve_core.scoring.result import Comparison, Difference, Estimate
 from mauve_core.scoring.sides import minor_advice
 from mauve_core.scoring.tables import (
     LIKE_FOR_LIKE_NOTE,
-    TITLES,
     disagreement_sentence,
     human_vs_human_label,
     interval_of,
@@ -66,6 +65,7 @@ from mauve_core.scoring.tables import (
     texts_interval,
 )
 from mauve_core.shards.plan import ShardedComparison
+from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 from mauve_core.texts.normalizing_steps import titles_of_steps
 
 # Widths of the curves and the scores beside them.
@@ -346,7 +346,7 @@ def _about_halves(shown: Comparison, partition: PartitionKind) -> str:
 
 
 DIFFERENCES = "differences"
-_COMPARED = SCORES[0]
+_COMPARED = REFERENCE_SCORE
 
 
 def _differences(run: Run) -> None:
@@ -372,7 +372,7 @@ def _folded(run_id: str) -> None:
 def _matrix(run: Run, found: Sequence[Difference]) -> None:
     comparison = run.comparison
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{TITLES[_COMPARED]} of the row minus that of the column**", width="content")
+        st.markdown(f"**{SCORES[_COMPARED].title} of the row minus that of the column**", width="content")
         st.space("stretch")
         charts.csv_button(
             lambda: differences.differences_frame(comparison),

@@ -40,7 +40,7 @@ from mauve_core.analyses.selection import (
     slice_values,
     weights_of,
 )
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import (
     SCORE_DECIMALS,
@@ -59,8 +59,9 @@ from mauve_core.findings.clusters import ADDS, CONFIDENCE, MISSES, has_costs, ha
 from mauve_core.findings.why_cards import labelled
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Estimate
-from mauve_core.scoring.tables import TITLES, texts_interval
+from mauve_core.scoring.tables import texts_interval
 from mauve_core.stats.divergences import ADDED_COUNT
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.stability import LABELS
 
 TABS: dict[GapTab, str] = {
@@ -664,7 +665,7 @@ def _few_clusters(here: Focus, state: State, scale: float) -> None:
             steps_figure(rows, state.score, here.names, here.colour, words=here.run.comparison.words),
             key="greedy_chart",
             file_name=name,
-            alt=f"{TITLES[state.score]} after each cluster; the table beside it has the same numbers.",
+            alt=f"{SCORES[state.score].title} after each cluster; the table beside it has the same numbers.",
         )
     with right:
         _steps_table(here, rows, state)
@@ -694,7 +695,7 @@ def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "cluster": [labelled(here.names, cluster) for cluster in clusters],
-            TITLES[score]: steps[score],
+            SCORES[score].title: steps[score],
             "over seeds": [_with_spread(row) for _, row in steps.iterrows()],
             "closed": 100 * steps["closed"],
             "texts": [counts_label(human[cluster], model[cluster]) for cluster in clusters],
@@ -707,7 +708,7 @@ def _steps_in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
     before, after = (written(row[score], SCORE_DECIMALS) for row in (first, last))
     sentence = (
         f"**{len(rows) - 1} of {here.partition.k} clusters close {as_percent(last['closed'])} of the gap in this "
-        f"partition:** {TITLES[score]} goes from {before} to {after}"
+        f"partition:** {SCORES[score].title} goes from {before} to {after}"
     )
     if pd.isna(spread["sd"]) or spread["step"] == first["step"]:
         return f"{sentence}."
@@ -728,7 +729,7 @@ def _steps_table(here: Focus, rows: pd.DataFrame, state: State) -> None:
         rows["cluster"].iloc[1:].astype(int).tolist(),
         key="greedy_table",
         column_config={
-            TITLES[state.score]: st.column_config.NumberColumn("here", format="%.3f"),
+            SCORES[state.score].title: st.column_config.NumberColumn("here", format="%.3f"),
             "closed": st.column_config.NumberColumn("closed", format="%.0f%%"),
             "texts": st.column_config.TextColumn(said("texts"), help=said(COUNTS_HELP)),
         },

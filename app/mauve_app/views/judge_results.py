@@ -21,7 +21,7 @@ from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import MAX_SECONDS, State
 from mauve_core.analyses.human_ranking import Ranking, correlations, rank, run_indicators, score_sds_over_texts
-from mauve_core.base.config import QUESTIONS, SCORES, TieRule
+from mauve_core.base.config import QUESTIONS, TieRule
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.figures import judgments as figures
 from mauve_core.runs import Run
@@ -203,7 +203,7 @@ def _agreement(run: Run, ranking: Ranking) -> None:
     )
     for problem in problems:
         st.warning(escaped(problem), icon=":material/warning:")
-    if not problems and len(frame) == len(SCORES):
+    if not problems and len(frame) == len(run.comparison.score_names):
         st.caption(
             "Text measures such as perplexity appear in this table once they are computed under Decoders, other "
             "estimators and divergences once they are applied under Methods."

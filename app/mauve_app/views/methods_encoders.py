@@ -28,7 +28,6 @@ from mauve_core.analyses.encoders import (
     written,
 )
 from mauve_core.analyses.positions import stored_positions
-from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation
 from mauve_core.figures import agreement as figures
 from mauve_core.figures import agreement as position_figures
@@ -36,6 +35,7 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
 from mauve_core.scoring.tables import HUMAN_VS_HUMAN, texts_interval
+from mauve_core.stats.scores import REFERENCE_SCORE
 from mauve_core.texts.kinds import kind_of
 
 _TABLE: dict[str, Any] = {"border": "horizontal", "hide_index": True}
@@ -43,15 +43,16 @@ _TABLE: dict[str, Any] = {"border": "horizontal", "hide_index": True}
 
 def show(run: Run, table: EncoderTable, state: State) -> None:
     """Show everything that was computed, for the URL's score."""
-    words, contradictions = figures.encoders_in_words(table, state.score)
+    score = state.score if state.score in table.score_names else REFERENCE_SCORE
+    words, contradictions = figures.encoders_in_words(table, score)
     st.markdown(escaped(words))
     if contradictions:
         st.markdown("\n".join(f"- {escaped(line)}" for line in contradictions))
     for note in table.notes:
         st.warning(escaped(note), icon=":material/warning:")
-    _scores(run, table, state.score)
-    _agreement(run, table, state.score)
-    _references(run, table, state.score)
+    _scores(run, table, score)
+    _agreement(run, table, score)
+    _references(run, table, score)
     _settings(table)
 
 
@@ -84,7 +85,7 @@ def _scores(run: Run, table: EncoderTable, score: str) -> None:
     bound.segmented_control(
         "score",
         "Score",
-        {each: titled(each) for each in SCORES},
+        {each: titled(each) for each in table.score_names},
         help=said("↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report."),
     )
     st.table(shown_scores(table, score), **_TABLE)

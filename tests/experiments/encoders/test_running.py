@@ -21,7 +21,7 @@ from mauve_core.analyses.encoders import (
 )
 from mauve_core.analyses.human_ranking import rank
 from mauve_core.analyses.measure_terms import Measurements, Row, Value
-from mauve_core.base.config import HUMAN, QUESTIONS, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, QUESTIONS, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
@@ -30,6 +30,7 @@ from mauve_core.runs import RunStore
 from mauve_core.runs.ratings import OPTIONS, RatingStore, pair_plan
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.tables import mean_and_spread, standings
+from mauve_core.stats.scores import SCORES
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.word_files import by_chance, by_topic
 

@@ -11,10 +11,11 @@ import pytest
 
 from mauve_core.analyses.attached_results import verdict
 from mauve_core.analyses.encoders import ATTACHMENT, EncoderTable, Reversal, elsewhere
-from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig
+from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.runs import RunStore
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, standings
+from mauve_core.scoring.tables import standings
+from mauve_core.stats.scores import SCORES
 from tests.encoder_tables import example, pairs, result_of
 from tests.synthetic import make_run
 
@@ -33,7 +34,7 @@ def by_loops(one, other):
 
 
 def values_of(result, score):
-    sign = 1 if HIGHER_IS_CLOSER[score] else -1
+    sign = 1 if SCORES[score].higher_is_closer else -1
     return [sign * result.scores[name][score].mean for name in NAMES]
 
 

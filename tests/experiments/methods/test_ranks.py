@@ -19,13 +19,13 @@ from mauve_core.analyses.method_scores import (
     score_of,
 )
 from mauve_core.analyses.methods import SUMMARIES, Method, parse_method
-from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.figures.agreement import answer
 from mauve_core.runs import Run
 from mauve_core.scoring.tables import rank_label, standings
 from mauve_core.stats.divergences import probabilities
 from mauve_core.stats.f_divergences import GENERATORS
+from mauve_core.stats.scores import SCORES
 from tests.synthetic import make_untold_run
 
 pytestmark = pytest.mark.integration

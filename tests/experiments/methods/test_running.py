@@ -24,7 +24,7 @@ from mauve_core.analyses.method_scores import (
     stored_methods,
 )
 from mauve_core.analyses.methods import ESTIMATORS, Method, parse_method
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
@@ -37,6 +37,7 @@ from mauve_core.runs import RunStore
 from mauve_core.scoring.streams import stream
 from mauve_core.stats.divergences import probabilities
 from mauve_core.stats.resampling import bias_reduced
+from mauve_core.stats.scores import SCORES
 from mauve_core.stats.units import units_of
 from mauve_core.texts.pairing import keys_of, unit_names
 from tests.synthetic import make_run
