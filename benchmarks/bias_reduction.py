@@ -2,7 +2,7 @@
 
     python benchmarks/bias_reduction.py --simulations 500 --out benchmarks/results/bias_reduction.md
 
-n independent texts of each side fall into k clusters with known probabilities, those of ``interval_coverage.py``. The
+n independent texts of each side fall into k clusters with known probabilities. The
 estimates are compared with the score of the probabilities themselves:
 
 - *plain*: the score of the counts, as published;
@@ -39,8 +39,6 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from interval_cells import FRESH, shares_on
-from interval_coverage import CASES, PROMPTS, Cell, Labels, around, topics_of
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 from scipy.optimize import brentq
@@ -52,6 +50,15 @@ from mauve_core.scoring.estimates import CountSamples, ScoreBasis, basis_of, spr
 from mauve_core.stats.divergences import frontier_integral, mauve, trapezoid_area
 from mauve_core.stats.resampling import REPLICATES as METHOD_REPLICATES
 from mauve_core.stats.resampling import bias_reduced, corrected, jackknife_sd, t_interval
+from mauve_core.stats.units import Units, each_alone, units_of
+
+# Standard deviation of log(q / p) over the topics.
+CASES = {"P = Q": 0.0, "close": 0.3, "moderate": 0.7, "far": 1.5}
+
+COUPLING = 0.8
+DIMENSION, NOISE, FRESH = 10, 0.6, 50_000
+# Names of ``Cell.shared``.
+PROMPTS = ("independent", "shared")
 
 # n and k.
 SIZES = ((500, 50), (2000, 200), (2000, 50))
@@ -75,8 +82,59 @@ GROUPED = (("equally many texts", PAIRS[:2]), (PAIRS[2], PAIRS[2:]))
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Labels = NDArray[np.int32]
 # Score -> estimator -> (simulations,).
 Estimates = dict[str, dict[str, Array]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Two sources over n / 10 topics, whose texts are independent or answer the same prompts."""
+
+    case: str
+    shared: bool
+    n: int
+
+    @property
+    def k(self) -> int:
+        return self.n // 10
+
+    def sources(self) -> tuple[Array, Array, Array]:
+        """p and q (k,) and the centers of the topics (k, DIMENSION); the same for every cell of this k."""
+        rng = np.random.default_rng(self.k)
+        p = rng.dirichlet(np.full(self.k, 2.0))
+        q = p * np.exp(CASES[self.case] * rng.standard_normal(self.k))
+        return p, q / q.sum(), rng.standard_normal((self.k, DIMENSION))
+
+    def draw(self, rng: Generator) -> tuple[Labels, Labels]:
+        """Topics of n texts of P and of n texts of Q."""
+        p, q, _ = self.sources()
+        prompts, own = rng.random(self.n), rng.random(self.n)
+        answers = np.where(rng.random(self.n) < COUPLING, prompts, own) if self.shared else own
+        return topics_of(p, prompts), topics_of(q, answers)
+
+    def units(self) -> Units:
+        return units_of(np.arange(self.n), np.arange(self.n)) if self.shared else each_alone(self.n, self.n)
+
+
+def topics_of(of: Array, uniform: Array) -> Labels:
+    return np.searchsorted(np.cumsum(of), uniform).clip(max=of.size - 1).astype(np.int32)
+
+
+def around(centers: Array, rng: Generator) -> NDArray[np.float32]:
+    """Features of texts whose topics have these centers."""
+    return (centers + NOISE * rng.standard_normal(centers.shape)).astype(np.float32)
+
+
+def shares_on(means: Array, cell: Cell, rng: Generator) -> list[Array]:
+    """Shares of P and of Q on the clusters with these means, from ``FRESH`` further texts of either side."""
+    p, q, centers = cell.sources()
+    found = []
+    for side in (p, q):
+        points = around(centers[topics_of(side, rng.random(FRESH))], rng)
+        near = ((means**2).sum(axis=1) - 2 * points @ means.T.astype(np.float32)).argmin(axis=1)
+        found.append(np.bincount(near, minlength=len(means)) / FRESH)
+    return found
 
 
 @dataclass(frozen=True)
@@ -167,7 +225,7 @@ def estimates(p: Counts, q: Counts, p_replicates: Counts, q_replicates: Counts) 
 
 def simulated(case: str, n: int, k: int, simulations: int) -> tuple[list[str], list[str]]:
     """Rows of the table of errors, and of the table of orders, for one case."""
-    p, q, _ = Cell(case, shared=False, n=10 * k, fresh=False).sources()
+    p, q, _ = Cell(case, shared=False, n=10 * k).sources()
     rng = np.random.default_rng(SeedSequence([n, k, list(CASES).index(case)]))
     second = list(others(case, p, q, n))
     parts: list[list[Estimates]] = []
@@ -198,7 +256,7 @@ def true_scores(p: Array, q: Array) -> dict[str, float]:
 
 def fitted(case: str, n: int, simulations: int) -> list[str]:
     """Rows of the table of errors on clusters of the texts themselves, n / 10 of them."""
-    cell = Cell(case, shared=False, n=n, fresh=True)
+    cell = Cell(case, shared=False, n=n)
     p, q, centers = cell.sources()
     rng = np.random.default_rng(SeedSequence([n, list(CASES).index(case), 1]))
     errors: dict[str, dict[str, list[float]]] = {name: {each: [] for each in ESTIMATORS} for name in SCORES}
@@ -302,7 +360,7 @@ def _reduced(p: Labels, q: Labels, cell: Cell, seed: SeedSequence) -> tuple[floa
 def interval_report(simulations: int) -> str:
     rows = []
     for (shared, n), case in product(INTERVALS, CASES):
-        rows.append(interval_row(Cell(case, shared, n, fresh=False), simulations))
+        rows.append(interval_row(Cell(case, shared, n), simulations))
         print(rows[-1], file=sys.stderr, flush=True)
     return f"""## Intervals of the corrected frontier
 

@@ -22,12 +22,15 @@ from numpy.typing import NDArray
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from benchmarks.half_precision import Sides, scores
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.demo.make_texts import ENCODER
 from mauve_core.demo.texts import demo_corpora
 from mauve_core.encoders import Encoder
+from mauve_core.scoring.partitioning import clustering_seeds, partitions
+from mauve_core.stats.divergences import score_counts
+
+Sides = dict[str, NDArray[np.floating]]
 
 CANDIDATES = ("nucleus:p=0.95", "greedy")
 PRECISIONS = ("tf32", "bfloat16")
@@ -70,7 +73,9 @@ def error(plain: Sides, other: Sides) -> float:
 
 def mauve(sides: Sides, candidate: str, seeds: int) -> NDArray[np.float64]:
     """(seeds,) values."""
-    return scores({HUMAN: sides[HUMAN], "q": sides[candidate]}, seeds)[:, SCORES.index("mauve")]
+    score, two = ScoreConfig(seeds=seeds), {side: sides[side] for side in (HUMAN, candidate)}
+    parts = partitions("pairwise", two, clustering_seeds(score)["pairwise"], score, lambda: None)
+    return np.array([float(score_counts(part.counts(HUMAN), part.counts(candidate))["mauve"]) for part in parts])
 
 
 def report(options: argparse.Namespace) -> str:

@@ -43,7 +43,7 @@ of chi2 is twice that of KL; `fi-chi2-printed` keeps the printed generator.
 
 With `correction=bootstrap`, which is not from the papers, the bootstrap's bias is taken off both errors of the KL
 frontier of counts, so that the score estimates that of the sources
-([measured here](results.md#estimators-smoothing-and-sampling-with-known-truth)). It goes with `summary=mauve`,
+([measured here](results.md#estimators-bias-and-tests-of-measures)). It goes with `summary=mauve`,
 `frontier-integral` or `mid` and no smoothing. Its interval and its ranks are its own, not the leaderboard's.
 
 `frechet-limit` draws a line in 1/n through the Fréchet distances of all texts and of those without each group, and

@@ -316,8 +316,8 @@ Features of texts stay when their runs go, by design; here they are removed afte
 ## How long an interaction takes
 
 From the click to a page that rests, in milliseconds: medians of the four quarters, 95 % and most. The browsers draw on
-the cores on which the server works, so most of it is drawing and waiting for one another; the server's own share of
-each interaction is in [app_walk.md](app_walk.md).
+the cores on which the server works, so most of it is drawing and waiting for one another; the server's own
+share of each interaction stands above.
 
 | interaction | times | first | second | third | fourth | 95 % | most |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
