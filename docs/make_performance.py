@@ -124,9 +124,8 @@ tokens only, attention runs text by text, and the last layer computes queries an
 becomes the feature. Each core runs one single-threaded worker. In every alternative, the float32 products of the
 weights alone take most of the time; the bound above each table is the largest possible speedup over mauve-text if
 everything else were free. The savings are padding, the last layer and the activation. Further savings need products
-with fewer bits, but bfloat16 rounds each factor by up to 2^-9, while features should agree to 1e-4. The benchmark
-includes OpenVINO and ONNX Runtime if they are installed. Known models take this path, each tested against
-transformers; other models run through transformers.
+with fewer bits, but bfloat16 rounds each factor by up to 2^-9, while features should agree to 1e-4. Known models take
+this path, each tested against transformers; other models run through transformers.
 
 ## On a GPU
 
