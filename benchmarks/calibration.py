@@ -333,8 +333,8 @@ def report(names: list[str], repetitions: int, repetitions_of_counts: int) -> st
         "Tests where the hypothesis holds; the last column is the distance from the level in standard errors.",
         table(["design", "test", "level", "rejected", "off"], tests),
         "## Power",
-        """Where one candidate is farther: the share of repetitions in which tests at .05 find that one is closer, and that
-the two do not write alike.""",
+        """Where one candidate is farther: the share of repetitions in which tests at .05 find that one is closer, and
+that the two do not write alike.""",
         table(["design", "score", "closer", "write alike"], power),
         "## Intervals",
         """At 95%: how often they hold the mean over repetitions, and their width against 3.92 standard deviations over
