@@ -40,7 +40,7 @@ def command() -> str:
     words, option = [f"python benchmarks/{Path(sys.argv[0]).name}"], "FILE"
     for word in sys.argv[1:]:
         local = word.startswith(("/", ".", "~")) and not word.startswith("--")
-        words.append(option if local else f'"{word}"' if " " in word else word)
+        words.append(option if local else word if re.fullmatch(r"\S+", word) else f'"{word}"')
         option = word.removeprefix("--").replace("-", "_").upper() if word.startswith("--") else option
     return " ".join(words)
 
