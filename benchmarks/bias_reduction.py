@@ -2,7 +2,7 @@
 
     python benchmarks/bias_reduction.py --simulations 500 --out benchmarks/results/bias_reduction.md
 
-n independent texts of each side fall into k clusters with known probabilities, those of ``interval_coverage.py``. The
+n independent texts of each side fall into k clusters with known probabilities. The
 estimates are compared with the score of the probabilities themselves:
 
 - *plain*: the score of the counts, as published;
@@ -30,28 +30,32 @@ where the two sides are independent and where they answer the same prompts. ``--
 
 from __future__ import annotations
 
-import argparse
-import platform
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from interval_cells import FRESH, shares_on
-from interval_coverage import CASES, PROMPTS, Cell, Labels, around, topics_of
+from frame import arguments, page, table, write
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from mauve_core.base.config import ScoreConfig
-from mauve_core.base.files import write_atomically
 from mauve_core.clusters.k_means import kmeans
 from mauve_core.scoring.estimates import CountSamples, ScoreBasis, basis_of, spreads_of
 from mauve_core.stats.divergences import frontier_integral, mauve, trapezoid_area
 from mauve_core.stats.resampling import REPLICATES as METHOD_REPLICATES
 from mauve_core.stats.resampling import bias_reduced, corrected, jackknife_sd, t_interval
+from mauve_core.stats.units import Units, each_alone, units_of
+
+# Standard deviation of log(q / p) over the topics.
+CASES = {"P = Q": 0.0, "close": 0.3, "moderate": 0.7, "far": 1.5}
+
+COUPLING = 0.8
+DIMENSION, NOISE, FRESH = 10, 0.6, 50_000
+# Names of ``Cell.shared``.
+PROMPTS = ("independent", "shared")
 
 # n and k.
 SIZES = ((500, 50), (2000, 200), (2000, 50))
@@ -75,8 +79,60 @@ GROUPED = (("equally many texts", PAIRS[:2]), (PAIRS[2], PAIRS[2:]))
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Labels = NDArray[np.int32]
 # Score -> estimator -> (simulations,).
 Estimates = dict[str, dict[str, Array]]
+Row = list[str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Two sources over n / 10 topics, whose texts are independent or answer the same prompts."""
+
+    case: str
+    shared: bool
+    n: int
+
+    @property
+    def k(self) -> int:
+        return self.n // 10
+
+    def sources(self) -> tuple[Array, Array, Array]:
+        """p and q (k,) and the centers of the topics (k, DIMENSION); the same for every cell of this k."""
+        rng = np.random.default_rng(self.k)
+        p = rng.dirichlet(np.full(self.k, 2.0))
+        q = p * np.exp(CASES[self.case] * rng.standard_normal(self.k))
+        return p, q / q.sum(), rng.standard_normal((self.k, DIMENSION))
+
+    def draw(self, rng: Generator) -> tuple[Labels, Labels]:
+        """Topics of n texts of P and of n texts of Q."""
+        p, q, _ = self.sources()
+        prompts, own = rng.random(self.n), rng.random(self.n)
+        answers = np.where(rng.random(self.n) < COUPLING, prompts, own) if self.shared else own
+        return topics_of(p, prompts), topics_of(q, answers)
+
+    def units(self) -> Units:
+        return units_of(np.arange(self.n), np.arange(self.n)) if self.shared else each_alone(self.n, self.n)
+
+
+def topics_of(of: Array, uniform: Array) -> Labels:
+    return np.searchsorted(np.cumsum(of), uniform).clip(max=of.size - 1).astype(np.int32)
+
+
+def around(centers: Array, rng: Generator) -> NDArray[np.float32]:
+    """Features of texts whose topics have these centers."""
+    return (centers + NOISE * rng.standard_normal(centers.shape)).astype(np.float32)
+
+
+def shares_on(means: Array, cell: Cell, rng: Generator) -> list[Array]:
+    """Shares of P and of Q on the clusters with these means, from ``FRESH`` further texts of either side."""
+    p, q, centers = cell.sources()
+    found = []
+    for side in (p, q):
+        points = around(centers[topics_of(side, rng.random(FRESH))], rng)
+        near = ((means**2).sum(axis=1) - 2 * points @ means.T.astype(np.float32)).argmin(axis=1)
+        found.append(np.bincount(near, minlength=len(means)) / FRESH)
+    return found
 
 
 @dataclass(frozen=True)
@@ -165,9 +221,9 @@ def estimates(p: Counts, q: Counts, p_replicates: Counts, q_replicates: Counts) 
     return found
 
 
-def simulated(case: str, n: int, k: int, simulations: int) -> tuple[list[str], list[str]]:
+def simulated(case: str, n: int, k: int, simulations: int) -> tuple[list[Row], list[Row]]:
     """Rows of the table of errors, and of the table of orders, for one case."""
-    p, q, _ = Cell(case, shared=False, n=10 * k, fresh=False).sources()
+    p, q, _ = Cell(case, shared=False, n=10 * k).sources()
     rng = np.random.default_rng(SeedSequence([n, k, list(CASES).index(case)]))
     second = list(others(case, p, q, n))
     parts: list[list[Estimates]] = []
@@ -189,16 +245,17 @@ def simulated(case: str, n: int, k: int, simulations: int) -> tuple[list[str], l
         {name: float(np.sign(value - truth[name])) for name, value in true_scores(p, other.q).items()}
         for other in second
     ]
-    return _errors(f"{case} | {n:,} | {k}", truth, joined[0]), _orders(f"{case} | {n:,} | {k}", second, signs, joined)
+    head = [case, f"{n:,}", str(k)]
+    return _errors(head, truth, joined[0]), _orders(head, second, signs, joined)
 
 
 def true_scores(p: Array, q: Array) -> dict[str, float]:
     return {"mauve": float(mauve(p, q)), "frontier_integral": float(frontier_integral(p, q))}
 
 
-def fitted(case: str, n: int, simulations: int) -> list[str]:
+def fitted(case: str, n: int, simulations: int) -> list[Row]:
     """Rows of the table of errors on clusters of the texts themselves, n / 10 of them."""
-    cell = Cell(case, shared=False, n=n, fresh=True)
+    cell = Cell(case, shared=False, n=n)
     p, q, centers = cell.sources()
     rng = np.random.default_rng(SeedSequence([n, list(CASES).index(case), 1]))
     errors: dict[str, dict[str, list[float]]] = {name: {each: [] for each in ESTIMATORS} for name in SCORES}
@@ -213,7 +270,7 @@ def fitted(case: str, n: int, simulations: int) -> list[str]:
             errors[name][each].append(float(found[name][each][0]) - truths[-1][name])
     truth = {name: float(np.mean([each[name] for each in truths])) for name in SCORES}
     shown = {name: {each: truth[name] + np.array(values) for each, values in errors[name].items()} for name in SCORES}
-    return _errors(f"{case} | {n:,} | {cell.k}", truth, shown)
+    return _errors([case, f"{n:,}", str(cell.k)], truth, shown)
 
 
 def _grouped(labels: NDArray[np.int32], k: int) -> Counts:
@@ -222,7 +279,7 @@ def _grouped(labels: NDArray[np.int32], k: int) -> Counts:
     return np.asarray(np.bincount(group * k + labels, minlength=GROUPS * k).reshape(1, GROUPS, k))
 
 
-def _errors(head: str, truth: dict[str, float], found: Estimates) -> list[str]:
+def _errors(head: Row, truth: dict[str, float], found: Estimates) -> list[Row]:
     rows = []
     for each in ESTIMATORS:
         cells = []
@@ -230,12 +287,12 @@ def _errors(head: str, truth: dict[str, float], found: Estimates) -> list[str]:
             error = found[name][each] - truth[name]
             rmse = np.sqrt((error**2).mean())
             se = (error**2).std() / (2 * rmse * np.sqrt(error.size)) if rmse else 0.0
-            cells.append(f"{error.mean():+.4f} | {error.std():.4f} | {rmse:.4f} ± {se:.4f}")
-        rows.append(f"| {head} | {truth['mauve']:.3f} | {each} | " + " | ".join(cells) + " |")
+            cells += [f"{error.mean():+.4f}", f"{error.std():.4f}", f"{rmse:.4f} ± {se:.4f}"]
+        rows.append([*head, f"{truth['mauve']:.3f}", each, *cells])
     return rows
 
 
-def _orders(head: str, second: list[Other], signs: list[dict[str, float]], found: list[Estimates]) -> list[str]:
+def _orders(head: Row, second: list[Other], signs: list[dict[str, float]], found: list[Estimates]) -> list[Row]:
     rows = []
     for pair, name in product(PAIRS, SCORES):
         cells, by_estimator = [], {}
@@ -249,13 +306,12 @@ def _orders(head: str, second: list[Other], signs: list[dict[str, float]], found
             cells.append(f"{of_both.mean():.3f} ± {of_both.std() / np.sqrt(of_both.size):.3f}")
         gained = by_estimator["frontier"] - by_estimator["plain"]
         cells.append(f"{gained.mean():+.3f} ± {gained.std() / np.sqrt(gained.size):.3f}")
-        rows.append(f"| {head} | {pair} | {SCORES[name]} | " + " | ".join(cells) + " |")
+        rows.append([*head, pair, SCORES[name], *cells])
     return rows
 
 
-def means(orders: list[str]) -> list[str]:
+def means(cells: list[Row]) -> list[Row]:
     """Rows of means over cases; standard errors as if the pairs of one case erred together, which is the worst."""
-    cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in orders]
     rows = []
     for texts, pairs, by in ((*group, by) for group, by in product(GROUPED, SCORES.values())):
         some = [each for each in cells if each[3] in pairs and each[4] == by]
@@ -264,11 +320,11 @@ def means(orders: list[str]) -> list[str]:
         errors = np.sqrt((error**2).sum(axis=0)) / len(error)
         shown = [f"{one:.3f} ± {other:.3f}" for one, other in zip(value.mean(axis=0), errors, strict=True)]
         shown[-1] = ("" if shown[-1].startswith("-") else "+") + shown[-1]
-        rows.append(f"| all | | | {texts} | {by} | {' | '.join(shown)} |")
+        rows.append(["all", "", "", texts, by, *shown])
     return rows
 
 
-def interval_row(cell: Cell, simulations: int) -> str:
+def interval_row(cell: Cell, simulations: int) -> Row:
     """Coverage of the true score and mean width of the intervals of both scores, for one case."""
     p, q, _ = cell.sources()
     truth = np.array(list(true_scores(p, q).values()))
@@ -276,11 +332,10 @@ def interval_row(cell: Cell, simulations: int) -> str:
     found = np.array([jackknife_intervals(cell, rng) for _ in range(simulations)])
     low, high = np.moveaxis(found, -1, 0)
     covered = ((low <= truth + ROUNDING) & (truth - ROUNDING <= high)).mean(axis=0)
-    cells = [
-        f"{share:.3f} ± {np.sqrt(share * (1 - share) / simulations):.3f} | {width:.4f}"
-        for share, width in zip(covered, (high - low).mean(axis=0), strict=True)
-    ]
-    return f"| {cell.case} | {PROMPTS[cell.shared]} | {cell.n:,} | {cell.k} | {truth[0]:.3f} | {' | '.join(cells)} |"
+    cells = []
+    for share, width in zip(covered, (high - low).mean(axis=0), strict=True):
+        cells += [f"{share:.3f} ± {np.sqrt(share * (1 - share) / simulations):.3f}", f"{width:.4f}"]
+    return [cell.case, PROMPTS[cell.shared], f"{cell.n:,}", str(cell.k), f"{truth[0]:.3f}", *cells]
 
 
 def jackknife_intervals(cell: Cell, rng: Generator) -> list[tuple[float, float]]:
@@ -299,76 +354,51 @@ def _reduced(p: Labels, q: Labels, cell: Cell, seed: SeedSequence) -> tuple[floa
     return float(trapezoid_area(*found.frontier.curve(SCALE))), float(found.frontier_integral)
 
 
-def interval_report(simulations: int) -> str:
+def intervals(simulations: int) -> list[str]:
+    """Parts of the page."""
     rows = []
     for (shared, n), case in product(INTERVALS, CASES):
-        rows.append(interval_row(Cell(case, shared, n, fresh=False), simulations))
-        print(rows[-1], file=sys.stderr, flush=True)
-    return f"""## Intervals of the corrected frontier
-
-{simulations:,} simulations of each case, {METHOD_REPLICATES} resamples, fixed clusters; value ± t x standard deviation
-of the jackknife over {GROUPS} groups of prompts, nominal 95%. Covered: the score of the true probabilities. With shared
-prompts the topics of the two sides depend on each other.
-
-| case | prompts | n | k | true MAUVE | MAUVE: covered | width | frontier integral: covered | width |
-| --- | --- | ---: | ---: | ---: |{" ---: |" * 4}
-{chr(10).join(rows)}
-"""
+        rows.append(interval_row(Cell(case, shared, n), simulations))
+        print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
+    of_scores = [f"{name}{cell}" for name in SCORES.values() for cell in (": covered", ": width")]
+    return [
+        "## Intervals of the corrected frontier",
+        f"""{simulations:,} simulations of each case, {METHOD_REPLICATES} resamples, fixed clusters; value ± t x
+standard deviation of the jackknife over {GROUPS} groups of prompts, nominal 95%. Covered: the score of the true
+probabilities. With shared prompts the topics of the two sides depend on each other.""",
+        table(["case", "prompts", "n", "k", "true MAUVE", *of_scores], rows),
+    ]
 
 
-def report(errors: list[str], orders: list[str], on_fitted: list[str], simulations: int) -> str:
-    head = f"""| case | n | k | true MAUVE | estimate | MAUVE: bias | sd | RMSE | frontier integral: bias | sd | RMSE |
-| --- | ---: | ---: | ---: | --- |{" ---: |" * 6}"""
-    return f"""# Estimates with less bias
-
-`python benchmarks/bias_reduction.py --simulations {simulations}` on Python {platform.python_version()}: \
-{simulations:,} simulations of each case, {REPLICATES} resamples. ± is a Monte Carlo standard error; that of a bias is
-sd / {np.sqrt(simulations):.1f}.
-
-## Error against the score of the true probabilities
-
-{head}
-{chr(10).join(errors)}
-
-## Share of simulations with two candidates in the right order
-
-| case | n | k | the other candidate | by | {" | ".join(ESTIMATORS)} | frontier less plain |
-| --- | ---: | ---: | --- | --- |{" ---: |" * (len(ESTIMATORS) + 1)}
-{chr(10).join([*orders, *means(orders)])}
-
-## Error on clusters that k-means makes from the texts
-
-True scores from {FRESH:,} further texts of either side.
-
-{head}
-{chr(10).join(on_fitted)}
-"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--simulations", type=int, default=500)
-    parser.add_argument("--interval-simulations", type=int, default=200)
-    parser.add_argument("--only-intervals", action="store_true")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    intervals = interval_report(options.interval_simulations)
-    text = intervals if options.only_intervals else f"{estimates_report(options.simulations)}\n{intervals}"
-    if options.out:
-        write_atomically(options.out, lambda stream: stream.write(text.encode()))
-    else:
-        print(text)
-
-
-def estimates_report(simulations: int) -> str:
+def estimated(simulations: int) -> list[str]:
+    """Parts of the page."""
     errors, orders = [], []
     for (n, k), case in product(SIZES, CASES):
         rows = simulated(case, n, k, simulations)
         errors += rows[0]
         orders += rows[1]
-    on_fitted = [line for case in CASES for line in fitted(case, SIZES[0][0], simulations)]
-    return report(errors, orders, on_fitted, simulations)
+    on_fitted = [row for case in CASES for row in fitted(case, SIZES[0][0], simulations)]
+    head = ["case", "n", "k", "true MAUVE", "estimate"]
+    head += [f"{name}: {each}" for name in SCORES.values() for each in ("bias", "sd", "RMSE")]
+    return [
+        f"""{simulations:,} simulations of each case, {REPLICATES} resamples.
+± is a Monte Carlo standard error; that of a bias is sd / {np.sqrt(simulations):.1f}.""",
+        "## Error against the score of the true probabilities",
+        table(head, errors),
+        "## Share of simulations with two candidates in the right order",
+        table(
+            ["case", "n", "k", "the other candidate", "by", *ESTIMATORS, "frontier less plain"],
+            [*orders, *means(orders)],
+        ),
+        "## Error on clusters that k-means makes from the texts",
+        f"True scores from {FRESH:,} further texts of either side.",
+        table(head, on_fitted),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, simulations=500, interval_simulations=200)
+    parser.add_argument("--only-intervals", action="store_true")
+    options = parser.parse_args()
+    parts = [] if options.only_intervals else estimated(options.simulations)
+    write(page("Estimates with less bias", *parts, *intervals(options.interval_simulations)), options.out)

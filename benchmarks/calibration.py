@@ -7,11 +7,16 @@ and words come from. Under P = Q all sides are of one source; ``opposite`` has t
 side in different directions, ``shifted`` two that are not. What counts texts alone, without clusters, does not depend
 on a shift and is repeated more often. Every repetition is kept in .cache/calibration, so that a run that was stopped
 goes on.
+
+    python benchmarks/calibration.py --shares 400 --out benchmarks/results/calibration_shares.md
+
+tells how often the interval of "accounts for X% of the gap" covers the share in the distributions instead. A thing that
+10% of people's texts and 40% of a model's have moves texts between fixed clusters; ``moved`` is how far the model's
+texts differ otherwise: with 0, the whole gap goes when it is held equal. Texts are independent.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -20,35 +25,35 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from frame import arguments, page, table, write
+from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-HOME = TemporaryDirectory()
-os.environ.setdefault("MAUVE_LENS_HOME", HOME.name)
-
-from mauve_core import compare  # noqa: E402 (the home folder comes first)
-from mauve_core.analyses.feature_measures import Discriminator  # noqa: E402
-from mauve_core.analyses.lexical_measures import Distinct, Zipf  # noqa: E402
-from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens, by_unit  # noqa: E402
-from mauve_core.analyses.text_measures import (  # noqa: E402
+from mauve_core import compare
+from mauve_core.analyses.feature_measures import Discriminator
+from mauve_core.analyses.lexical_measures import Distinct, Zipf
+from mauve_core.analyses.measure_inputs import Collection, MeasureContext, Tokens, by_unit
+from mauve_core.analyses.text_measures import (
     collection_of,
     measured,
     with_groups,
 )
-from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig  # noqa: E402
-from mauve_core.base.errors import InputError  # noqa: E402
-from mauve_core.base.files import write_atomically  # noqa: E402
-from mauve_core.base.progress import Progress, silent  # noqa: E402
-from mauve_core.findings.clusters import gap_test  # noqa: E402
-from mauve_core.findings.finding import findings_between  # noqa: E402
-from mauve_core.findings.format_checks import preflight  # noqa: E402
-from mauve_core.scoring.tables import reduced_integral  # noqa: E402
-from mauve_core.stats.scores import SCORES  # noqa: E402
-from mauve_core.stats.two_groups import exchange_test, share_difference  # noqa: E402
-from mauve_core.texts import Corpus, corpus_from_texts  # noqa: E402
-from mauve_core.texts.pairing import units_among  # noqa: E402
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.findings.clusters import gap_test, gap_test_of
+from mauve_core.findings.finding import findings_between, held_equal
+from mauve_core.findings.format_checks import preflight
+from mauve_core.scoring.result import Partition
+from mauve_core.scoring.tables import reduced_integral
+from mauve_core.stats.divergences import frontier_integral
+from mauve_core.stats.scores import SCORES
+from mauve_core.stats.two_groups import exchange_test, share_difference
+from mauve_core.texts import Corpus, corpus_from_texts
+from mauve_core.texts.pairing import units_among
 
 KEPT = Path(".cache/calibration")
 DIMENSION, LIKENESS, WORDS, LENGTH = 8, 0.5, 400, 30
@@ -206,7 +211,7 @@ def holds(test: str, design: Design) -> bool:
     return design.is_null
 
 
-def rows_of(name: str, records: list[Record]) -> Iterator[str]:
+def rows_of(name: str, records: list[Record]) -> Iterator[list[str]]:
     for test in records[0]["p"] if records else ():
         if not holds(test, DESIGNS[name]):
             continue
@@ -214,14 +219,14 @@ def rows_of(name: str, records: list[Record]) -> Iterator[str]:
         count, rejected = len(records), rejections(records, test, level)
         error = (level * (1 - level) / count) ** 0.5
         off = (rejected / count - level) / error
-        yield f"| {name} | {test} | {level:g} | {rejected} of {count:,} | {off:+.1f} |"
+        yield [name, test, f"{level:g}", f"{rejected} of {count:,}", f"{off:+.1f}"]
 
 
-def power_rows(name: str, records: list[Record]) -> Iterator[str]:
+def power_rows(name: str, records: list[Record]) -> Iterator[list[str]]:
     """How often tests find that one candidate is farther, where it is."""
     for score in () if DESIGNS[name].is_tie else SCORES:
         found = [rejections(records, f"{test}, {score}", 0.05) / len(records) for test in ("closer", "write alike")]
-        yield f"| {name} | {score} | " + " | ".join(f"{share:.3f}" for share in found) + " |"
+        yield [name, score, *(f"{share:.3f}" for share in found)]
 
 
 def rejections(records: list[Record], test: str, level: float) -> int:
@@ -229,7 +234,7 @@ def rejections(records: list[Record], test: str, level: float) -> int:
     return sum(record["p"][test] is not None and record["p"][test] <= level for record in records)
 
 
-def interval_rows(name: str, records: list[Record]) -> Iterator[str]:
+def interval_rows(name: str, records: list[Record]) -> Iterator[list[str]]:
     """Coverage of the mean over repetitions, and width against the spread over repetitions."""
     for quantity in records[0]["scores"] if records else ():
         if quantity.startswith("measure") and not holds(quantity, DESIGNS[name]):
@@ -238,7 +243,7 @@ def interval_rows(name: str, records: list[Record]) -> Iterator[str]:
         truth, spread = statistics.fmean(values), statistics.stdev(values)
         covered = sum(low <= truth <= high for low, high in zip(lows, highs, strict=True)) / len(records)
         width = statistics.fmean(high - low for low, high in zip(lows, highs, strict=True)) / (2 * 1.96 * spread)
-        yield f"| {name} | {quantity} | {truth:.3f} | {covered:.3f} | {width:.2f} |"
+        yield [name, quantity, f"{truth:.3f}", f"{covered:.3f}", f"{width:.2f}"]
 
 
 def kept(name: str, kind: str, of: Callable[[Design, int], Record], count: int) -> list[Record]:
@@ -253,58 +258,100 @@ def kept(name: str, kind: str, of: Callable[[Design, int], Record], count: int) 
     return records[:count]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repetitions", type=int, default=200)
-    parser.add_argument("--counts", type=int, default=1000, help="repetitions of what counts texts alone")
-    parser.add_argument("--designs", nargs="+", choices=DESIGNS, default=[*DESIGNS])
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+# Shares of the gap
+
+OF_HUMAN, OF_MODEL, MODEL = 0.1, 0.4, "m"
+
+
+class Setting(NamedTuple):
+    n: int
+    k: int
+    moved: float
+
+
+SETTINGS = [Setting(n, k, moved) for n, k in ((400, 40), (2000, 40), (2000, 200)) for moved in (0.0, 0.15, 0.4)]
+
+
+def clusters_of(setting: Setting):
+    """(k,) probabilities of the clusters of people's texts without it, of the model's, and of those with it."""
+    rng = np.random.default_rng(0)
+    without, with_it, other = (rng.dirichlet(np.full(setting.k, spread)) for spread in (3, 0.5, 0.5))
+    return without, (1 - setting.moved) * without + setting.moved * other, with_it
+
+
+def truth_of(setting: Setting) -> float:
+    human, model, with_it = clusters_of(setting)
+    mixed = ((OF_HUMAN, human), (OF_MODEL, model), (OF_HUMAN, model))
+    p, q, equal = (share * with_it + (1 - share) * each for share, each in mixed)
+    return 1 - float(frontier_integral(p, equal) / frontier_integral(p, q))
+
+
+def sample(setting: Setting, repeat: int):
+    """The arguments of ``held_equal`` for drawn texts, each a unit."""
+    rng, (human, model, with_it) = np.random.default_rng([repeat, setting.n]), clusters_of(setting)
+    has, labels = [], {}
+    for name, share, without in ((HUMAN, OF_HUMAN, human), (MODEL, OF_MODEL, model)):
+        own = rng.random(setting.n) < share
+        drawn = (rng.choice(setting.k, setting.n, p=each) for each in (with_it, without))
+        labels[name] = np.where(own, *drawn).astype(np.int32)
+        has.append(own)
+    part = Partition("pairwise", 0, setting.k, 1.0, labels)
+    return [part], (HUMAN, MODEL), *has, np.arange(2 * setting.n), SeedSequence(repeat)
+
+
+def shares_row(setting: Setting, repeats: int) -> list[object]:
+    truth, covered, said, shown = truth_of(setting), 0, [], []
+    for repeat in range(repeats):
+        found = held_equal(*(given := sample(setting, repeat)))
+        if found is not None:
+            covers = found.low <= truth <= found.high + 1e-9
+            covered, said = covered + covers, [*said, found.share]
+            tested = gap_test_of(given[0], MODEL, None, seed=SeedSequence(repeat))
+            shown += [covers] if tested.explains and found.low > 0 else []
+    cells = [setting.n, setting.k, f"{truth:.0%}", f"{np.median(said):.0%}", len(said), f"{covered / len(said):.3f}"]
+    return [*cells, len(shown), f"{np.mean(shown or np.nan):.3f}"]
+
+
+def shares_page(repeats: int) -> str:
+    header = ["n", "k", "share", "median said", "with an interval", "covers", "shown", "covers if shown"]
+    rows = table(header, [shares_row(each, repeats) for each in SETTINGS])
+    return page(f"Coverage of a finding's share of the gap, {repeats} simulations a row", rows)
+
+
+def report(names: list[str], repetitions: int, repetitions_of_counts: int) -> str:
     tests, intervals, power = [], [], []
-    for name in options.designs:
-        records = kept(name, "clustered", clustered, options.repetitions)
-        counts = kept(name, "counted", counted, options.counts) if DESIGNS[name].is_null else []
+    for name in names:
+        records = kept(name, "clustered", clustered, repetitions)
+        counts = kept(name, "counted", counted, repetitions_of_counts) if DESIGNS[name].is_null else []
         for of in (records, counts):
             tests += rows_of(name, of)
             intervals += interval_rows(name, of)
         power += power_rows(name, records)
-    page = f"""# Calibration of intervals and tests
-
-    python benchmarks/calibration.py --repetitions {options.repetitions} --counts {options.counts}
-
-n = 200 texts a side unless said, k = 20, {SCORE.seeds} k-means seeds, {SCORE.bootstrap} resamples.
-
-## Level
-
-Tests where the hypothesis holds; the last column is the distance from the level in standard errors.
-
-| design | test | level | rejected | off |
-| --- | --- | --- | --- | --- |
-{chr(10).join(tests)}
-
-## Power
-
-Where one candidate is farther: the share of repetitions in which tests at .05 find that one is closer, and that the two
-do not write alike.
-
-| design | score | closer | write alike |
-| --- | --- | --- | --- |
-{chr(10).join(power)}
-
-## Intervals
-
-At 95%: how often they hold the mean over repetitions, and their width against 3.92 standard deviations over
-repetitions.
-
-| design | quantity | mean | coverage | width |
-| --- | --- | --- | --- | --- |
-{chr(10).join(intervals)}
-"""
-    if options.out is None:
-        print(page)
-    else:
-        write_atomically(options.out, lambda stream: stream.write(page.encode()))
+    return page(
+        "Calibration of intervals and tests",
+        f"n = 200 texts a side unless said, k = 20, {SCORE.seeds} k-means seeds, {SCORE.bootstrap} resamples.",
+        "## Level",
+        "Tests where the hypothesis holds; the last column is the distance from the level in standard errors.",
+        table(["design", "test", "level", "rejected", "off"], tests),
+        "## Power",
+        """Where one candidate is farther: the share of repetitions in which tests at .05 find that one is closer, and
+that the two do not write alike.""",
+        table(["design", "score", "closer", "write alike"], power),
+        "## Intervals",
+        """At 95%: how often they hold the mean over repetitions, and their width against 3.92 standard deviations over
+repetitions.""",
+        table(["design", "quantity", "mean", "coverage", "width"], intervals),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, repetitions=200, counts=1000, shares=0)
+    parser.add_argument("--designs", nargs="+", choices=DESIGNS, default=[*DESIGNS])
+    options = parser.parse_args()
+    with TemporaryDirectory() as home:
+        os.environ.setdefault("MAUVE_LENS_HOME", home)
+        if options.shares:
+            text = shares_page(options.shares)
+        else:
+            text = report(options.designs, options.repetitions, options.counts)
+    write(text, options.out)

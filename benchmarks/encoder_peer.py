@@ -1,4 +1,4 @@
-"""Our encoder beside mauve-text, plain transformers loops and other runtimes: the same texts, weights and machine.
+"""Our encoder beside mauve-text and plain transformers loops: the same texts, weights and machine.
 
     python benchmarks/encoder_peer.py --texts FILE [--documents 8] [--rounds 5] [--out FILE.md]
 
@@ -9,7 +9,6 @@ The models are a GPT-2 of 12 layers and random weights, whose tokenizer is train
 mauve-text gets its texts as tokens, and whichever of its batch sizes is fastest in three first passes each. All
 others read texts and tokenize them. No way loads its model within the time that is taken. The ways run in turn, each
 round beginning with another one, and a ratio is the median over rounds of a way's time over ours in the same round.
-OpenVINO and ONNX Runtime take part where they are installed, on the batches of the sorted plain loop.
 
 A last way encodes nothing: it multiplies as many rows as there are tokens by the weight matrices of all layers but the
 last, with the same library and threads. Whoever does these products in float32 at that speed cannot be faster than it;
@@ -19,26 +18,20 @@ mauve-text's time over that of the products is thus the most that anything could
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
 import os
-import platform
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
+from frame import Spent, arguments, in_turn, page, ratios, spent, table, write
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.files import write_atomically
 from mauve_core.encoders import Encoder
-from mauve_core.encoders.batching import pad, padded_tokens, plan_batches
+from mauve_core.encoders.batching import padded_tokens, plan_batches
 from mauve_core.encoders.encoder import BATCH_TOKENS
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import Tokenized, tokenize
@@ -144,83 +137,7 @@ def products(loaded: LoadedModel, tokens: int) -> Way:
     return multiply
 
 
-def runtime(
-    run: Callable[[NDArray[np.int64], NDArray[np.int64]], Array], loaded: LoadedModel, texts: list[str], limit: int
-) -> Way:
-    """Another runtime's pass (ids, mask -> hidden states) over sorted, padded batches."""
-
-    def encode() -> Array:
-        tokens = tokenize(texts, loaded, limit)
-        found = np.empty((len(texts), loaded.model.config.hidden_size), dtype=np.float32)
-        for batch in plan_batches(tokens.lengths, BATCH_TOKENS["cpu"]):
-            ids, mask = pad([tokens.ids[index] for index in batch], loaded.tokenizer.pad_token_id or 0)
-            found[batch] = run(ids, mask)[np.arange(len(batch)), tokens.lengths[batch] - 1]
-        return found
-
-    return encode
-
-
-class _States(torch.nn.Module):
-    """The last hidden states alone, as converters want them."""
-
-    def __init__(self, loaded: LoadedModel) -> None:
-        super().__init__()
-        self.model = loaded.model
-        self.options = {"use_cache": False} if loaded.kind == "causal" else {}
-
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> Any:
-        return self.model(input_ids=ids, attention_mask=mask, **self.options).last_hidden_state
-
-
-def runtimes(loaded: LoadedModel, texts: list[str], limit: int, folder: Path) -> tuple[dict[str, Way], list[str]]:
-    """The runtimes that are installed, and how long each took to convert and load the model."""
-    ways: dict[str, Way] = {}
-    told = []
-    example = (torch.ones(2, 9, dtype=torch.int64), torch.ones(2, 9, dtype=torch.int64))
-    if importlib.util.find_spec("openvino"):
-        openvino = importlib.import_module("openvino")
-        started = time.perf_counter()
-        converted = openvino.convert_model(_States(loaded).eval(), example_input=example)
-        compiled = openvino.Core().compile_model(
-            converted,
-            "CPU",
-            {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()},
-        )
-        told.append(f"OpenVINO {version('openvino')} converts and loads it in {time.perf_counter() - started:.0f} s")
-        ways["OpenVINO"] = runtime(lambda ids, mask: compiled((ids, mask))[0], loaded, texts, limit)
-    if importlib.util.find_spec("onnxruntime") and importlib.util.find_spec("onnx"):
-        onnxruntime = importlib.import_module("onnxruntime")
-        started, file = time.perf_counter(), folder / f"{loaded.identity.digest[:8]}.onnx"
-        axes = {name: {0: "rows", 1: "tokens"} for name in ("ids", "mask", "states")}
-        torch.onnx.export(
-            _States(loaded).eval(),
-            example,
-            str(file),
-            input_names=["ids", "mask"],
-            output_names=["states"],
-            dynamic_axes=axes,
-            opset_version=18,
-            dynamo=False,
-        )
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = torch.get_num_threads()
-        session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        spent = time.perf_counter() - started
-        told.append(f"ONNX Runtime {version('onnxruntime')} converts and loads it in {spent:.0f} s")
-        ways["ONNX Runtime"] = runtime(
-            lambda ids, mask: np.asarray(session.run(None, {"ids": ids, "mask": mask})[0]), loaded, texts, limit
-        )
-    return ways, told
-
-
-def spent(way: Way) -> tuple[float, float, Array]:
-    """Wall seconds, processor seconds, features."""
-    wall, processor = time.perf_counter(), time.process_time()
-    found = way()
-    return time.perf_counter() - wall, time.process_time() - processor, found
-
-
-def case(name: str, folder: str, limit: int, texts: list[str], rounds: int, scratch: Path) -> str:
+def case(name: str, folder: str, limit: int, texts: list[str], rounds: int) -> str:
     """A section of the page."""
     config = EncoderConfig(model=folder, max_tokens=limit, pooling="last")
     ours, plain = Encoder(config, device="cpu"), Encoder(config, device="cpu", packed=False)
@@ -228,61 +145,49 @@ def case(name: str, folder: str, limit: int, texts: list[str], rounds: int, scra
     tokens = tokenize(texts, loaded, limit)
     sizes = [rows for rows in BATCH_SIZES if rows < 2 * len(texts)]
     # The quickest of three passes each: what slows a pass is the machine, and a wrong choice would flatter us.
-    scan = {rows: min(spent(peer(loaded, tokens, rows))[0] for _ in range(3)) for rows in sizes}
+    scan = {rows: min(spent(peer(loaded, tokens, rows)).wall for _ in range(3)) for rows in sizes}
     best = min(scan, key=scan.__getitem__)
-    others, told = runtimes(loaded, texts, limit, scratch)
+    mauve_text = f"mauve-text, batches of {best}"
     ways: dict[str, Way] = {
         OURS: lambda: ours.encode(texts).array,
-        f"mauve-text, batches of {best}": peer(loaded, tokens, best),
+        mauve_text: peer(loaded, tokens, best),
         SORTED: lambda: plain.encode(texts).array,
         "transformers, one by one": unsorted_loop(loaded, texts, tokens.limit, 1),
         "transformers, 16 rows in order": unsorted_loop(loaded, texts, tokens.limit, 16),
-        **others,
         PRODUCTS: products(loaded, int(tokens.lengths.sum())),
     }
-    found: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     ours.encode(texts[:1])  # loads the model
     plain.encode(texts[:1])
-    features: dict[str, Array] = {}
-    for turn in range(rounds):
-        names = list(ways)[turn % len(ways) :] + list(ways)[: turn % len(ways)]
-        for way in names:
-            wall, processor, features[way] = spent(ways[way])
-            found[way].append((wall, processor))
-    batches = plan_batches(tokens.lengths, BATCH_TOKENS["cpu"])
-    padding = padded_tokens(tokens.lengths, batches) / int(tokens.lengths.sum()) - 1
-    in_order = np.split(np.arange(len(texts)), np.arange(16, len(texts), 16))
-    unsorted_padding = padded_tokens(tokens.lengths, in_order) / int(tokens.lengths.sum()) - 1
+    found = in_turn({name: lambda _, way=way: way() for name, way in ways.items()}, rounds)
+    padding = padded_tokens(tokens.lengths, plan_batches(tokens.lengths, BATCH_TOKENS["cpu"]))
+    in_order = padded_tokens(tokens.lengths, np.split(np.arange(len(texts)), np.arange(16, len(texts), 16)))
+    real = int(tokens.lengths.sum())
     scanned = ", ".join(f"{rows}: {seconds / scan[best]:.2f}" for rows, seconds in scan.items())
     shape = f"{loaded.model.config.num_hidden_layers} layers of {loaded.model.config.hidden_size}"
-    lines = "\n".join(_line(way, found, features) for way in ways)
-    peers = zip(found[f"mauve-text, batches of {best}"], found[PRODUCTS], strict=True)
-    most = statistics.median(peer_wall / product_wall for (peer_wall, _), (product_wall, _) in peers)
+    most = statistics.median(ratios(found, mauve_text, PRODUCTS))
+    header = ["way", "time / ours", "its range over rounds", "processor time / ours", "features differ by"]
     return f"""## {name} ({shape}), texts cut at {tokens.limit} tokens
 
 {len(texts)} texts of {tokens.lengths.min()} to {tokens.lengths.max()} tokens, median {np.median(tokens.lengths):.0f}.
-Padding: none in ours; {padding:.1%} of the real tokens in sorted batches, {unsorted_padding:.0%} in 16 rows in order.
+Padding: none in ours; {padding / real - 1:.1%} of the real tokens in sorted batches, {in_order / real - 1:.0%} in 16
+rows in order.
 mauve-text by batch size, time over that of its fastest: {scanned}.
 mauve-text takes {most:.2f} times as long as the weights' products alone: the most that float32 could gain on it.
-{"".join(line + "." + chr(10) for line in told)}
-| way | time / ours | its range over rounds | processor time / ours | features differ by |
-| --- | --- | --- | --- | --- |
-{lines}
-"""
+
+{table(header, [_cells(way, found) for way in ways])}"""
 
 
-def _line(way: str, found: dict[str, list[tuple[float, float]]], features: dict[str, Array]) -> str:
-    ratios = [[one / our for one, our in zip(*pair, strict=True)] for pair in zip(found[way], found[OURS], strict=True)]
-    wall, processor = zip(*ratios, strict=True)
-    expected, differing = features[SORTED], ""
+def _cells(way: str, found: dict[str, list[Spent]]) -> list[str]:
+    wall, processor = (ratios(found, way, OURS, clock) for clock in ("wall", "processor"))
+    expected, differing = found[SORTED][-1].result, ""
     if way != PRODUCTS:
-        gap = np.linalg.norm(features[way] - expected, axis=1) / np.linalg.norm(expected, axis=1)
+        gap = np.linalg.norm(found[way][-1].result - expected, axis=1) / np.linalg.norm(expected, axis=1)
         differing = f"{gap.max():.0e}"
     spread = f"{min(wall):.2f} to {max(wall):.2f}"
-    return f"| {way} | {statistics.median(wall):.2f} | {spread} | {statistics.median(processor):.2f} | {differing} |"
+    return [way, f"{statistics.median(wall):.2f}", spread, f"{statistics.median(processor):.2f}", differing]
 
 
-def page(options: argparse.Namespace) -> str:
+def report(options: argparse.Namespace) -> str:
     texts = read_corpus(options.texts).encoder_inputs(with_prompt=True)
     with tempfile.TemporaryDirectory() as scratch:
         gpt2 = make_gpt2(Path(scratch) / "gpt2", texts)
@@ -290,37 +195,18 @@ def page(options: argparse.Namespace) -> str:
         for name, limit, times in CASES:
             if not options.only or name in options.only:
                 folder, chosen = (gpt2 if name == "gpt2" else name), documents(texts, times * options.documents)
-                sections.append(case(name, folder, limit, chosen, options.rounds, Path(scratch)))
-    command = (
-        f"python benchmarks/encoder_peer.py --texts FILE --documents {options.documents} --rounds {options.rounds}"
-    )
-    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "mauve-text"))
-    return f"""# Encoding on a CPU beside its alternatives
-
-    {command}{"" if options.out is None else f" --out {options.out}"}
-
-Medians over {options.rounds} rounds in which the ways take turns; float32, last token of the last layer. The last
-column is the largest norm of a row's difference from the sorted loop's, over that row's norm.
-{torch.get_num_threads()} threads on {os.cpu_count()} cores, {versions}, Python {platform.python_version()}.
-Load average of the machine at the end, {os.getloadavg()[1]:.1f}: where it exceeds the threads, others shared the cores.
-
-{chr(10).join(sections)}"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", type=Path, required=True, help="any file that mauve-lens compare reads")
-    parser.add_argument("--documents", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", nargs="*", default=[], help="models to take, of gpt2, smollm2-135m, minilm")
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    found = page(options)
-    if options.out is None:
-        print(found)
-    else:
-        write_atomically(options.out, lambda stream: stream.write(found.encode()))
+                sections.append(case(name, folder, limit, chosen, options.rounds))
+    about = f"""Medians over {options.rounds} rounds in which the ways take turns; float32, last token of the last
+layer. The last column is the largest norm of a row's difference from the sorted loop's, over that row's norm.
+{torch.get_num_threads()} threads; load average of the machine at the end, {os.getloadavg()[1]:.1f}: where it exceeds
+the threads, others shared the cores."""
+    packages = ("torch", "transformers", "mauve-text")
+    return page("Encoding on a CPU beside its alternatives", about, *sections, packages=packages)
 
 
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, documents=8, rounds=5)
+    parser.add_argument("--texts", type=Path, required=True, help="any file that mauve-lens compare reads")
+    parser.add_argument("--only", nargs="*", default=[], help="models to take, of gpt2, smollm2-135m, minilm")
+    options = parser.parse_args()
+    write(report(options), options.out)

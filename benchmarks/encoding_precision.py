@@ -9,26 +9,25 @@ A CPU has no TF32, so the factors of every product are rounded as a GPU rounds t
 from __future__ import annotations
 
 import argparse
-import platform
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from frame import arguments, page, table, write
 from numpy.typing import NDArray
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from benchmarks.half_precision import Sides, scores
-from mauve_core.base.config import HUMAN
-from mauve_core.base.files import write_atomically
+from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.demo.make_texts import ENCODER
 from mauve_core.demo.texts import demo_corpora
 from mauve_core.encoders import Encoder
-from mauve_core.stats.scores import SCORES
+from mauve_core.scoring.partitioning import clustering_seeds, partitions
+from mauve_core.stats.divergences import score_counts
+
+Sides = dict[str, NDArray[np.floating]]
 
 CANDIDATES = ("nucleus:p=0.95", "greedy")
 PRECISIONS = ("tf32", "bfloat16")
@@ -71,7 +70,9 @@ def error(plain: Sides, other: Sides) -> float:
 
 def mauve(sides: Sides, candidate: str, seeds: int) -> NDArray[np.float64]:
     """(seeds,) values."""
-    return scores({HUMAN: sides[HUMAN], "q": sides[candidate]}, seeds)[:, list(SCORES).index("mauve")]
+    score, two = ScoreConfig(seeds=seeds), {side: sides[side] for side in (HUMAN, candidate)}
+    parts = partitions("pairwise", two, clustering_seeds(score)["pairwise"], score, lambda: None)
+    return np.array([float(score_counts(part.counts(HUMAN), part.counts(candidate))["mauve"]) for part in parts])
 
 
 def report(options: argparse.Namespace) -> str:
@@ -79,8 +80,8 @@ def report(options: argparse.Namespace) -> str:
     texts = {HUMAN: list(human.texts)[: options.texts]}
     texts |= {name: list(candidates[name].texts)[: options.texts] for name in CANDIDATES}
     plain = encoded(texts, "float32")
-    rows = [["precision", "error of features", "candidate", "MAUVE", "sd over seeds", "change", "change over sd"]]
-    rows.append(["---"] * len(rows[0]))
+    header = ["precision", "error of features", "candidate", "MAUVE", "sd over seeds", "change", "change over sd"]
+    rows = []
     for precision in PRECISIONS:
         other = encoded(texts, precision)
         for name in CANDIDATES:
@@ -88,35 +89,22 @@ def report(options: argparse.Namespace) -> str:
             change, spread = after.mean() - before.mean(), before.std(ddof=1)
             numbers = (f"{before.mean():.4f}", f"{spread:.4f}", f"{change:+.4f}", f"{abs(change) / spread:.2f}")
             rows.append([precision, f"{error(plain, other):.1e}", name, *numbers])
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     spread_of_two = f"{np.sqrt(2 / options.seeds):.2f}"
-    return f"""# The precision of encoding
-
-    python benchmarks/encoding_precision.py --seeds {options.seeds}
-
-{len(texts[HUMAN])} human texts of the demo study and as many of each candidate, encoded by {ENCODER.model} in float32
-and in each precision. An error is the norm of a row's difference from float32 over the row's norm, the median over all
-texts. MAUVE has the default settings with {options.seeds} k-means seeds, the same for both. The difference of two means
-over {options.seeds} seeds each has a standard deviation of {spread_of_two} standard deviations over seeds: that is what
-the last column is held against. TF32 is computed by rounding the factors of products, on a CPU.
-
-{table}
-
-torch {version("torch")}, numpy {version("numpy")}, Python {platform.python_version()}, {platform.machine()}.
-"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--texts", type=int, help="of each side; default: all")
-    parser.add_argument("--out", type=Path, help="also write the page there")
-    options = parser.parse_args()
-    page = report(options)
-    print(page)
-    if options.out is not None:
-        write_atomically(options.out, lambda stream: stream.write(page.encode()))
+    return page(
+        "The precision of encoding",
+        f"""{len(texts[HUMAN])} human texts of the demo study and as many of each candidate, encoded by {ENCODER.model}
+in float32 and in each precision. An error is the norm of a row's difference from float32 over the row's norm, the
+median over all texts. MAUVE has the default settings with {options.seeds} k-means seeds, the same for both. The
+difference of two means over {options.seeds} seeds each has a standard deviation of {spread_of_two} standard deviations
+over seeds: that is what the last column is held against. TF32 is computed by rounding the factors of products, on a
+CPU.""",
+        table(header, rows),
+        packages=("torch", "numpy"),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, seeds=10)
+    parser.add_argument("--texts", type=int, help="of each side; default: all")
+    options = parser.parse_args()
+    write(report(options), options.out)

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -31,12 +30,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from frame import arguments, page, table, write
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.analyses.gate import GateResult, run_gate
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.base.files import write_atomically
 from mauve_core.scoring.gate import BASELINE, CANDIDATE
 from mauve_core.scoring.gate_rule import MEASURE, GateRule
 from mauve_core.stats.scores import SCORES
@@ -114,13 +113,13 @@ def greedy_verdict(job: tuple[Path, int, str, SeedSequence]) -> tuple[int, str]:
 SIDES_OF_FILES = {"reference": HUMAN_TEXTS, "baseline": NUCLEUS, "candidate": GREEDY}
 
 
-def row(cells: list[str], found: list[tuple[int, str]]) -> str:
+def row(cells: list[str], found: list[tuple[int, str]]) -> list[str]:
     counts = Counter(verdict for _, verdict in found)
     shares = [f"{counts[verdict] / len(found):.3f}" for verdict in ("fail", "pass", "undecided")]
-    return f"| {' | '.join([*cells, str(found[0][0]), str(len(found)), *shares])} |"
+    return [*cells, str(found[0][0]), str(len(found)), *shares]
 
 
-def null_rows(folders: list[Path], draws: int, pool: ProcessPoolExecutor) -> list[str]:
+def null_rows(folders: list[Path], draws: int, pool: ProcessPoolExecutor) -> list[list[str]]:
     rows = []
     for folder in folders:
         for index, null in enumerate(NULLS):
@@ -128,11 +127,11 @@ def null_rows(folders: list[Path], draws: int, pool: ProcessPoolExecutor) -> lis
                 seeds = SeedSequence([len(folder.name), index]).spawn(draws)
                 found = list(pool.map(null_verdict, [(folder, null, measure, seed) for seed in seeds], chunksize=5))
                 rows.append(row([folder.name, null, measure], found))
-                print(rows[-1], flush=True)
+                print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
     return rows
 
 
-def greedy_rows(folders: list[Path], draws: int, pool: ProcessPoolExecutor) -> list[str]:
+def greedy_rows(folders: list[Path], draws: int, pool: ProcessPoolExecutor) -> list[list[str]]:
     rows = []
     for folder in folders:
         whole = len(features_in(folder)[HUMAN_TEXTS])
@@ -141,11 +140,11 @@ def greedy_rows(folders: list[Path], draws: int, pool: ProcessPoolExecutor) -> l
                 seeds = SeedSequence([len(folder.name), n]).spawn(draws)
                 found = list(pool.map(greedy_verdict, [(folder, n, measure, seed) for seed in seeds], chunksize=5))
                 rows.append(row([folder.name, measure], found))
-                print(rows[-1], flush=True)
+                print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
     return rows
 
 
-def difference_rows(folders: list[Path]) -> list[str]:
+def difference_rows(folders: list[Path]) -> list[list[str]]:
     """All prompts: greedy minus nucleus under every score, at the level of one measure."""
     rows = []
     for folder in folders:
@@ -154,7 +153,7 @@ def difference_rows(folders: list[Path]) -> list[str]:
         for measure in SCORES:
             test = gate(tuple((texts[name], every) for name in SIDES_OF_FILES.values()), measure, 0).tests[0]
             numbers = (test.baseline, test.candidate, test.difference, test.sd, test.smallest_effect)
-            rows.append(f"| {folder.name} | {measure} | {' | '.join(f'{number:.3f}' for number in numbers)} |")
+            rows.append([folder.name, measure, *(f"{number:.3f}" for number in numbers)])
     return rows
 
 
@@ -174,62 +173,38 @@ def seconds(texts: Path, encoder: str) -> tuple[float, float]:
     return taken[0], taken[1]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("texts", type=Path, metavar="TEXTS")
-    parser.add_argument("--features", type=Path, nargs="+", required=True)
-    parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--encoder", default="minilm", help="of the measured time")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+def report(options: argparse.Namespace) -> str:
     first, again = seconds(options.texts, options.encoder)
     with ProcessPoolExecutor(options.workers) as pool:
         nulls = null_rows(options.features, options.draws, pool)
         greedy = greedy_rows(options.features, options.draws, pool)
     rule, n = GateRule(), len(features_in(options.features[0])[HUMAN_TEXTS])
-    text = f"""# The gate of a pipeline
-
-`python benchmarks/gate.py TEXTS --features {" ".join(folder.name for folder in options.features)} --draws \
-{options.draws}` on Python {platform.python_version()}. The texts are {n} continuations of WebText prompts a side: \
-people's, and GPT-2 large's under several decoders. The rule is the default: alpha {rule.alpha:g}, margin \
-{rule.margin:g}, the measure's smallest effect.
-
-## Where nothing differs: share of verdicts
-
-n is the number of texts of the baseline and of the candidate.
-
-| encoder | nothing differs | measure | n | splits | fail | pass | undecided |
-| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |
-""" + "\n".join(nulls)
-    text += f"""
-
-## Greedy decoding against a baseline of nucleus sampling: share of verdicts
-
-Prompts are drawn without replacement; of all {n}, only the seed of the clustering differs.
-
-| encoder | measure | n | draws | fail | pass | undecided |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-""" + "\n".join(greedy)
-    text += """
-
-## How far greedy decoding is from nucleus sampling, with all prompts
-
-| encoder | measure | nucleus | greedy | difference | sd | smallest effect |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-""" + "\n".join(difference_rows(options.features))
-    text += f"""
-
-## Time
-
-`mauve-lens gate --encoder {options.encoder}` of 3 x {n} texts on two threads: {first:.0f} s with the texts to encode, \
-{again:.1f} s again, with their features in the store.
-"""
-    if options.out:
-        write_atomically(options.out, lambda stream: stream.write(text.encode()))
-    else:
-        print(text)
+    verdicts = ["fail", "pass", "undecided"]
+    return page(
+        "The gate of a pipeline",
+        f"""The texts are {n} continuations of WebText prompts a side: people's, and GPT-2 large's under several
+decoders. The rule is the default: alpha {rule.alpha:g}, margin {rule.margin:g}, the measure's smallest effect.""",
+        "## Where nothing differs: share of verdicts",
+        "n is the number of texts of the baseline and of the candidate.",
+        table(["encoder", "nothing differs", "measure", "n", "splits", *verdicts], nulls),
+        "## Greedy decoding against a baseline of nucleus sampling: share of verdicts",
+        f"Prompts are drawn without replacement; of all {n}, only the seed of the clustering differs.",
+        table(["encoder", "measure", "n", "draws", *verdicts], greedy),
+        "## How far greedy decoding is from nucleus sampling, with all prompts",
+        table(
+            ["encoder", "measure", "nucleus", "greedy", "difference", "sd", "smallest effect"],
+            difference_rows(options.features),
+        ),
+        "## Time",
+        f"""`mauve-lens gate --encoder {options.encoder}` of 3 x {n} texts on two threads: {first:.0f} s with the texts
+to encode, {again:.1f} s again, with their features in the store.""",
+    )
 
 
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, draws=200, workers=2)
+    parser.add_argument("texts", type=Path, metavar="TEXTS")
+    parser.add_argument("--features", type=Path, nargs="+", required=True)
+    parser.add_argument("--encoder", default="minilm", help="of the measured time")
+    options = parser.parse_args()
+    write(report(options), options.out)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 
+from frame import table as as_table
+
 from mauve_core.analyses import probe_results
 from mauve_core.analyses.encoders import references, stored_encoders
 from mauve_core.analyses.measure_terms import Value
@@ -24,34 +26,29 @@ def cell(estimate: Estimate) -> str:
     return f"{estimate.mean:.3f}{sd} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 
-def scores(candidate: Candidate) -> str:
-    return " | ".join(cell(candidate.scores[score]) for score in SCORES)
+def scores(candidate: Candidate) -> list[str]:
+    return [cell(candidate.scores[score]) for score in SCORES]
 
 
 def table(run_id: str) -> str:
     comparison = RunStore().load(run_id).comparison
-    lines = [
-        "| rank | candidate | n | " + " | ".join(SCORES[score].title for score in SCORES) + " |",
-        "| --- | --- | --- |" + " --- |" * len(SCORES),
-    ]
+    rows = []
     for standing in standings(comparison):
-        candidate = standing.candidate
-        tie = " =" if standing.tied else ""
-        lines.append(f"| {standing.rank}{tie} | {candidate.name} | {candidate.source.n} | {scores(candidate)} |")
+        own, tie = standing.candidate, " =" if standing.tied else ""
+        rows.append([f"{standing.rank}{tie}", own.name, str(own.source.n), *scores(own)])
     if comparison.halves is not None:
-        lines.append(f"| | {HUMAN_VS_HUMAN} | {comparison.halves.source.n} | {scores(comparison.halves)} |")
+        rows.append(["", HUMAN_VS_HUMAN, str(comparison.halves.source.n), *scores(comparison.halves)])
     seconds = comparison.environment["seconds"]
     texts = sum(source.n for source in comparison.sources)
     versions = comparison.environment["versions"]
-    lines += [
-        "",
-        f"{comparison.human.n} human texts, k = {comparison.candidates[0].partitions[0].k}, "
+    return (
+        as_table(["rank", "candidate", "n", *(score.title for score in SCORES.values())], rows)
+        + f"\n\n{comparison.human.n} human texts, k = {comparison.candidates[0].partitions[0].k}, "
         f"{comparison.config.score.seeds} k-means seeds, {comparison.config.score.bootstrap} bootstrap resamples. "
-        f"Seconds: {', '.join(f'{stage} {value:.0f}' for stage, value in seconds.items())} "
+        f"Seconds: {', '.join(f'{stage} {taken:.0f}' for stage, taken in seconds.items())} "
         f"for {texts} texts on {comparison.environment['device']}; "
-        f"{', '.join(f'{name} {versions[name]}' for name in ('torch', 'transformers') if name in versions)}.",
-    ]
-    return "\n".join(lines)
+        f"{', '.join(f'{name} {versions[name]}' for name in ('torch', 'transformers') if name in versions)}."
+    )
 
 
 def value(found: Value | None) -> str:
@@ -65,16 +62,12 @@ def measures(run_id: str) -> str:
     found = stored_measurements(RunStore().load(run_id))
     if found is None:
         return ""
-    lines = [
-        "| side | " + " | ".join(MEASURES[name].title for name in found.measures) + " |",
-        "| --- |" + " --- |" * len(found.measures),
-    ]
     first = [next(row for row in found.rows if row.measure == name) for name in found.measures]
-    lines.append("| *human* | " + " | ".join(value(row.human) for row in first) + " |")
+    rows = [["*human*", *(value(row.human) for row in first)]]
     for candidate in found.candidates:
-        rows = [found.row(name, candidate) for name in found.measures]
-        lines.append(f"| {candidate} | " + " | ".join(value(row.model if row else None) for row in rows) + " |")
-    return "\n".join(lines)
+        own = [found.row(name, candidate) for name in found.measures]
+        rows.append([candidate, *(value(row.model if row else None) for row in own)])
+    return as_table(["side", *(MEASURES[name].title for name in found.measures)], rows)
 
 
 def probes(run_id: str) -> str:
@@ -82,14 +75,12 @@ def probes(run_id: str) -> str:
     found = probe_results.stored_probes(RunStore().load(run_id))
     if found is None:
         return ""
-    lines = ["| comparison half | " + " | ".join(probe_results.PROBE_SCORES) + " |"]
-    lines.append("| --- |" + " --- |" * len(probe_results.PROBE_SCORES))
+    rows = []
     for line in found.lines:
         spreads = [line.scores[name] for name in probe_results.PROBE_SCORES]
         cells = [f"{one.mean:.3g}" + ("" if one.sd is None else f" ± {one.sd:.1g}") for one in spreads]
-        name = f"*{line.name}*" if line.kind == "source" else line.name
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        rows.append([f"*{line.name}*" if line.kind == "source" else line.name, *cells])
+    return as_table(["comparison half", *probe_results.PROBE_SCORES], rows)
 
 
 def encoders(run_id: str) -> str:
@@ -98,25 +89,27 @@ def encoders(run_id: str) -> str:
     found = stored_encoders(run)
     if found is None:
         return ""
-    ruler = "| --- |" + " --- |" * len(found.results)
-    lines = ["| MAUVE (rank) | " + " | ".join(found.titles) + " |", ruler]
-    intervals = figures.interval_cells(found, "mauve")
+    intervals, rows = figures.interval_cells(found, "mauve"), []
     for name, cells in figures.score_cells(found, "mauve").items():
         parts = zip(cells, intervals[name], strict=True)
-        lines.append(f"| {name} | " + " | ".join(f"{cell} [{part.replace(TO, ', ')}]" for cell, part in parts) + " |")
-    numbers = range(1, len(found.results) + 1)
-    lines += ["", "| Spearman | " + " | ".join(map(str, numbers)) + " |", ruler]
-    for number, title, row in zip(numbers, found.titles, found.agreement("mauve"), strict=True):
+        rows.append([name, *(f"{cell} [{part.replace(TO, ', ')}]" for cell, part in parts)])
+    ranks = []
+    for number, (title, row) in enumerate(zip(found.titles, found.agreement("mauve"), strict=True), start=1):
         cells = [correlation(each) for each in row]
         for other in range(number - 1):
             pairs = found.reversals("mauve", number - 1, other)
             cells[other] = f"{len(pairs)} ({sum(each.told_apart for each in pairs)})"
-        lines.append(f"| {number} {title} | " + " | ".join(cells) + " |")
-    lines += ["", "| Spearman with | " + " | ".join(found.titles) + " |", ruler]
+        ranks.append([f"{number} {title}", *cells])
+    others = []
     for each in references(run, found, "mauve")[0]:
         cells = ["" if one is None else correlation(one, signed=True) for one in each.values]
-        lines.append(f"| {figures.reference_title(each)} | " + " | ".join(cells) + " |")
-    return with_plain_spaces("\n".join(lines))
+        others.append([figures.reference_title(each), *cells])
+    tables = [
+        as_table(["MAUVE (rank)", *found.titles], rows),
+        as_table(["Spearman", *(str(number + 1) for number in range(len(ranks)))], ranks),
+        as_table(["Spearman with", *found.titles], others),
+    ]
+    return with_plain_spaces("\n\n".join(tables))
 
 
 if __name__ == "__main__":

@@ -11,15 +11,15 @@ those whose intervals of gaps are apart, as a reader would guess.
 from __future__ import annotations
 
 import argparse
-import platform
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from itertools import combinations
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from frame import arguments, page, table, write
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
@@ -41,7 +41,6 @@ from mauve_core.analyses.text_measures import (
     stored_measurements,
 )
 from mauve_core.base.config import DEFAULT_MODEL, HUMAN
-from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import significant
 from mauve_core.base.progress import Progress, silent
 from mauve_core.runs import RunStore
@@ -169,7 +168,7 @@ def _disagree(test: MeasureDifference) -> bool:
     return (test.p_value <= ALPHA) == (test.low <= 0 <= test.high)
 
 
-def null_row(job: tuple[str, str | None, str, Null, int], pool: ProcessPoolExecutor) -> tuple[str, int]:
+def null_row(job: tuple[str, str | None, str, Null, int], pool: ProcessPoolExecutor) -> tuple[list[str], int]:
     run_id, scorer, name, null, pairs = job
     seeds = SeedSequence([len(run_id), *name.encode(), *null.encode()]).spawn(pairs)
     chunk = max(1, pairs // 50)
@@ -180,10 +179,10 @@ def null_row(job: tuple[str, str | None, str, Null, int], pool: ProcessPoolExecu
         rate = float((known <= ALPHA).mean()) if known.size else np.nan
         cells.append(f"{rate:.3f} ± {np.sqrt(rate * (1 - rate) / max(known.size, 1)):.3f}")
     counted = int((~np.isnan(found[:, 0])).sum())
-    return f"| {MEASURES[name].title} | {NULLS[null]} | {counted:,} | {' | '.join(cells)} |", int(found[:, 2].sum())
+    return [MEASURES[name].title, NULLS[null], f"{counted:,}", *cells], int(found[:, 2].sum())
 
 
-def real_rows(found: Measurements) -> list[str]:
+def real_rows(found: Measurements) -> list[list[object]]:
     """How many pairs of a run are told apart by each measure, by the test and by intervals of gaps."""
     rows = []
     for measure in found.measures:
@@ -198,11 +197,11 @@ def real_rows(found: Measurements) -> list[str]:
             if None not in ends[one] and None not in ends[other]
         ]
         counts = [sum(each.told_apart for each in tests) for tests in (gaps, values)]
-        rows.append(f"| {MEASURES[measure].title} | {len(gaps)} | {counts[0]} | {sum(apart)} | {counts[1]} |")
+        rows.append([MEASURES[measure].title, len(gaps), counts[0], sum(apart), counts[1]])
     return rows
 
 
-def closest(found: Measurements) -> list[str]:
+def closest(found: Measurements) -> list[list[str]]:
     """For each measure, the candidate with the smallest gap and those that are not told apart from it."""
     rows = []
     for measure in found.measures:
@@ -216,23 +215,14 @@ def closest(found: Measurements) -> list[str]:
             for each in near
             if not each.told_apart
         ]
-        rows.append(f"| {MEASURES[measure].title} | {best} | {', '.join(tied) or 'none'} |")
+        rows.append([MEASURES[measure].title, best, ", ".join(tied) or "none"])
     return rows
 
 
 NO_TEST = "unknown"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("run", metavar="RUN", help="a stored run, measured")
-    parser.add_argument("--pairs", type=int, default=1000, help="null pairs of each kind and measure")
-    parser.add_argument("--slow-pairs", type=int, default=200, help=f"the same for {', '.join(sorted(SLOW))}")
-    parser.add_argument("--measure", action="append", choices=list(MEASURES), help="default: all without a scorer")
-    parser.add_argument("--scorer", metavar="MODEL", help="also those that need a scoring model")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+def report(options: argparse.Namespace) -> str:
     have = {"features"} | ({"model"} if options.scorer else set())
     names = [
         item.name
@@ -246,47 +236,30 @@ def main() -> None:
             for null in NULLS:
                 pairs = options.slow_pairs if name in SLOW else options.pairs
                 row, disagree = null_row((options.run, options.scorer, name, null, pairs), pool)
-                print(row, disagree, flush=True)
+                print(*row, disagree, sep=" | ", file=sys.stderr, flush=True)
                 rows.append(row)
                 wrong += disagree
+    parts = [
+        f"## Where nothing differs: share of p-values of at most {ALPHA:g}",
+        "Value: T(A) = T(B). Gap: |T(A) - T(P)| = |T(B) - T(P)|. ± is the standard error of the share.",
+        table(["measure", "nothing differs", "pairs", "value", "gap"], rows),
+        f"Intervals that contain 0 where p is at most {ALPHA:g}, or do not where it is larger: {wrong}.",
+    ]
     measured = stored_measurements(RunStore().load(options.run))
-    text = f"""# The test of two candidates by a text measure
-
-`python benchmarks/measure_test.py {options.run} --pairs {options.pairs} --slow-pairs {options.slow_pairs}` on Python \
-{platform.python_version()}.
-
-## Where nothing differs: share of p-values of at most {ALPHA:g}
-
-Value: T(A) = T(B). Gap: |T(A) - T(P)| = |T(B) - T(P)|. ± is the standard error of the share.
-
-| measure | nothing differs | pairs | value | gap |
-| --- | --- | ---: | ---: | ---: |
-""" + "\n".join(rows)
-    text += f"\n\nIntervals that contain 0 where p is at most {ALPHA:g}, or do not where it is larger: {wrong}.\n"
     if measured is not None and measured.differences:
-        text += f"""
-## Told apart in {options.run}, of all pairs of candidates
-
-| measure | pairs | gaps | gaps, by intervals | values |
-| --- | ---: | ---: | ---: | ---: |
-""" + "\n".join(real_rows(measured))
-        text += (
-            """
-
-## Closest to the human texts in """
-            + f"""{options.run}
-
-| measure | smallest gap | not told apart from it |
-| --- | --- | --- |
-"""
-            + "\n".join(closest(measured))
-            + "\n"
-        )
-    if options.out:
-        write_atomically(options.out, lambda stream: stream.write(text.encode()))
-    else:
-        print(text)
+        parts += [
+            f"## Told apart in {options.run}, of all pairs of candidates",
+            table(["measure", "pairs", "gaps", "gaps, by intervals", "values"], real_rows(measured)),
+            f"## Closest to the human texts in {options.run}",
+            table(["measure", "smallest gap", "not told apart from it"], closest(measured)),
+        ]
+    return page("The test of two candidates by a text measure", *parts)
 
 
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, pairs=1000, slow_pairs=200, workers=2)
+    parser.add_argument("run", metavar="RUN", help="a stored run, measured")
+    parser.add_argument("--measure", action="append", choices=list(MEASURES), help="default: all without a scorer")
+    parser.add_argument("--scorer", metavar="MODEL", help="also those that need a scoring model")
+    options = parser.parse_args()
+    write(report(options), options.out)

@@ -6,20 +6,18 @@ python benchmarks/methods.py demo --out docs/methods.md
 from __future__ import annotations
 
 import argparse
-import platform
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
-from pathlib import Path
 
 import numpy as np
+from frame import arguments, command, machine, write
+from frame import table as as_table
 from numpy.random import SeedSequence
 
 from mauve_core.analyses.method_fits import fit
 from mauve_core.analyses.method_scores import MethodTable, disagreements, methods_run, sides_of
 from mauve_core.analyses.methods import ESTIMATORS, PRESETS, Method
-from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import ConsoleProgress
 from mauve_core.runs import Run, RunStore
 from mauve_core.stats.divergences import SMOOTHINGS
@@ -43,7 +41,7 @@ of chi2 is twice that of KL; `fi-chi2-printed` keeps the printed generator.
 
 With `correction=bootstrap`, which is not from the papers, the bootstrap's bias is taken off both errors of the KL
 frontier of counts, so that the score estimates that of the sources
-([measured here](results.md#estimators-smoothing-and-sampling-with-known-truth)). It goes with `summary=mauve`,
+([measured here](results.md#estimators-bias-and-tests-of-measures)). It goes with `summary=mauve`,
 `frontier-integral` or `mid` and no smoothing. Its interval and its ranks are its own, not the leaderboard's.
 
 `frechet-limit` draws a line in 1/n through the Fréchet distances of all texts and of those without each group, and
@@ -85,31 +83,25 @@ def cost_table(runs: Sequence[Run], table: MethodTable, rounds: int) -> str:
     default = table.results[0]
     base = seconds(runs[0], "kmeans", rounds)
     spent = {name: seconds(runs[0], name, rounds) for name in {result.method.estimator for result in table.results}}
-    lines = [
-        "| method | written | time / k-means | sd over seeds | sd over texts | human vs. human "
-        "| Spearman with k-means |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    header = ["method", "written", "time / k-means", "sd over seeds", "sd over texts", "human vs. human"]
+    rows = []
     for result in table.results:
         scores = list(result.scores.values())
         over_seeds = [score.sd_seeds for score in scores if score.sd_seeds is not None]
         over_texts = [score.sd_texts for score in scores if score.sd_texts is not None]
         agreement = spearman(default.closeness(table.candidates), result.closeness(table.candidates))
         ceiling = "" if result.ceiling is None else f"{result.ceiling.value:.3g}"
-        lines.append(
-            f"| {result.method.title} | `{result.method.spec}` | {spent[result.method.estimator] / base:.1f} |"
-            f" {_mean(over_seeds)} | {_mean(over_texts)} | {ceiling} | {agreement:.2f} |"
-        )
-    return "\n".join(lines)
+        time_of_fit = f"{spent[result.method.estimator] / base:.1f}"
+        cells = [time_of_fit, _mean(over_seeds), _mean(over_texts), ceiling, f"{agreement:.2f}"]
+        rows.append([result.method.title, f"`{result.method.spec}`", *cells])
+    return as_table([*header, "Spearman with k-means"], rows)
 
 
 def expectation_table(run: Run, table: MethodTable) -> str:
     """Estimators without bins by each expectation: human halves, the candidates' scores, and both rankings."""
     by_method = {result.method: result for result in table.results}
-    lines = [
-        f"| {run.id} | human halves | closest candidate | farthest | Spearman with k-means | with both samples |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
+    header = [run.id, "human halves", "closest candidate", "farthest", "Spearman with k-means", "with both samples"]
+    rows = []
     for method, result in by_method.items():
         values = result.closeness(table.candidates)
         low, high = (list(result.scores.values())[place] for place in (values.argmin(), values.argmax()))
@@ -118,11 +110,9 @@ def expectation_table(run: Run, table: MethodTable) -> str:
             f"{spearman(by_method[other].closeness(table.candidates), values):.2f}"
             for other in (Method(), replace(method, expectation="union"))
         )
-        lines.append(
-            f"| {method.title} | {halves} | {_spread(high.value, high.sd_texts)} | {_spread(low.value, low.sd_texts)} |"
-            f" {with_kmeans} | {with_union} |"
-        )
-    return "\n".join(lines)
+        ends = [_spread(each.value, each.sd_texts) for each in (high, low)]
+        rows.append([method.title, halves, *ends, with_kmeans, with_union])
+    return as_table(header, rows)
 
 
 def _spread(value: float, sd: float | None) -> str:
@@ -140,11 +130,11 @@ def _mean(values: Sequence[float]) -> str:
 
 
 def agreement_table(table: MethodTable) -> str:
-    numbers = range(1, len(table.results) + 1)
-    lines = ["| | method | " + " | ".join(map(str, numbers)) + " |", "| --- | --- |" + " --- |" * len(table.results)]
-    for number, result, row in zip(numbers, table.results, table.agreement(), strict=True):
-        lines.append(f"| {number} | {result.method.title} | " + " | ".join(f"{value:.2f}" for value in row) + " |")
-    return "\n".join(lines)
+    rows = [
+        [number, result.method.title, *(f"{value:.2f}" for value in row)]
+        for number, (result, row) in enumerate(zip(table.results, table.agreement(), strict=True), start=1)
+    ]
+    return as_table(["", "method", *(str(row[0]) for row in rows)], rows)
 
 
 def differences(table: MethodTable, run: Run) -> str:
@@ -177,7 +167,7 @@ An estimator without bins takes an `expectation=` in place of the smoothing; one
 `correction=bootstrap`.
 This command generates the page:
 
-    {options.command}
+    {command()}
 
 ## Which method to use
 
@@ -210,26 +200,12 @@ methods use {first.settings["seeds"]} seeds.
                 f"### {run.id}, {name}\n\n{CLAIMS[name]}\n\n{agreement_table(table)}\n\n{differences(table, run)}\n"
             )
     parts.append(EXPECTATIONS + "\n\n".join(by_expectation) + "\n")
-    parts.append(
-        f"numpy {version('numpy')}, torch {version('torch')}, Python {platform.python_version()}, one thread.\n"
-    )
+    parts.append(machine(("numpy", "torch")))
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="+", metavar="RUN")
-    parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    out = "" if options.out is None else f" --out {options.out}"
-    options.command = f"python benchmarks/methods.py {' '.join(options.runs)}{out}"
-    page = report(options)
-    if options.out is None:
-        print(page)
-    else:
-        write_atomically(options.out, lambda stream: stream.write(page.encode()))
-
-
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, rounds=ROUNDS)
+    parser.add_argument("runs", nargs="+", metavar="RUN")
+    options = parser.parse_args()
+    write(report(options), options.out)

@@ -8,17 +8,14 @@ estimators that were considered count modes that are known; the counts of the pr
 
 from __future__ import annotations
 
-import argparse
-import platform
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
+from frame import arguments, page, table, write
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from mauve_core.base.files import write_atomically
 from mauve_core.stats.diversity import ModeCount, count_modes, gap_between_modes, modes_per_prompt, unit_answers
 
 PROMPTS = 200
@@ -158,59 +155,29 @@ def without_modes(repeats: int) -> list[list[str]]:
     return rows
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def page(repeats: int, command: str) -> str:
+def report(repeats: int) -> str:
     answers = (2, 4, 8, 16)
     rows, slowest = planted(answers)
-    counts = table(["modes", "mean", *(f"{m} answers" for m in answers)], rows)
-    estimators = table(["modes", "mean", *ESTIMATORS], compared(repeats))
-    return f"""# Modes counted
-
-    {command}
-
-{PROMPTS} prompts, features of {DIMENSION} dimensions; each count is of one sample, with its 95% interval. The slowest
-took {slowest:.2f} seconds.
-
-{counts}
-
-Of {repeats} samples with 8 answers to a prompt and equal modes:
-
-{table(["modes", "counted within 10%", "in the interval", "farthest outside"], covered(repeats))}
-
-The interval of two modes is only some hundredths wide, since all are met, and leaves out the planted number more often
-than it should, by little.
-
-## Estimators
-
-Modes that are known, 8 answers to a prompt; mean ± standard deviation of {repeats} samples. All are right on average
-for equal modes, where Chao's varies a little more; where modes are not equal, or prompts differ, it is the nearest.
-
-{estimators}
-
-## Answers without modes
-
-Samples in which modes were counted, of answers that scatter around their prompt's center:
-
-{table(["answers scatter", "counted"], without_modes(repeats))}
-
-Python {platform.python_version()}, numpy {np.__version__}.
-"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--out", type=Path, help="also write the page there")
-    options = parser.parse_args()
-    found = page(options.repeats, f"python benchmarks/mode_counts.py --repeats {options.repeats}")
-    print(found)
-    if options.out is not None:
-        write_atomically(options.out, lambda stream: stream.write(found.encode()))
+    return page(
+        "Modes counted",
+        f"""{PROMPTS} prompts, features of {DIMENSION} dimensions; each count is of one sample, with its 95% interval.
+The slowest took {slowest:.2f} seconds.""",
+        table(["modes", "mean", *(f"{m} answers" for m in answers)], rows),
+        f"Of {repeats} samples with 8 answers to a prompt and equal modes:",
+        table(["modes", "counted within 10%", "in the interval", "farthest outside"], covered(repeats)),
+        """The interval of two modes is only some hundredths wide, since all are met, and leaves out the planted number
+more often than it should, by little.""",
+        "## Estimators",
+        f"""Modes that are known, 8 answers to a prompt; mean ± standard deviation of {repeats} samples. All are right
+on average for equal modes, where Chao's varies a little more; where modes are not equal, or prompts differ, it is the
+nearest.""",
+        table(["modes", "mean", *ESTIMATORS], compared(repeats)),
+        "## Answers without modes",
+        "Samples in which modes were counted, of answers that scatter around their prompt's center:",
+        table(["answers scatter", "counted"], without_modes(repeats)),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    options = arguments(__doc__, repeats=100).parse_args()
+    write(report(options.repeats), options.out)

@@ -8,11 +8,8 @@ the reference package's is read from what its clustering prints. A lower one is 
 
 from __future__ import annotations
 
-import argparse
-import time
-
 import numpy as np
-from peer import best_objective, printed_by
+from frame import arguments, in_turn, mauve_text, table, write
 
 from mauve_core.base.config import HUMAN
 from mauve_core.clusters.k_means import kmeans, tenth_of_texts
@@ -20,41 +17,32 @@ from mauve_core.clusters.reduction import reduce_features
 from mauve_core.runs import RunStore
 from mauve_core.scoring.compute_mauve import compute_mauve
 
+HEADER = ["run", "candidate", "k", "MAUVE, ours", "objective", "MAUVE, mauve-text", "objective", "time, peer / ours"]
 
-def compare_with_peer(run_id: str, candidate: str, seeds: int) -> str:
-    from mauve import compute_mauve as peer
 
+def row(run_id: str, candidate: str, seeds: int) -> list[object]:
     run = RunStore().load(run_id)
     p, q = (np.array(run.features(name)) for name in (HUMAN, candidate))
     k = tenth_of_texts(len(p), len(q))
-    reduced = reduce_features(np.concatenate([q, p])).array
-    values: dict[str, list[float]] = {"ours": [], "peer": []}
-    goals: dict[str, list[float]] = {"ours": [], "peer": []}
-    seconds = dict.fromkeys(values, 0.0)
-    for seed in range(seeds):
-        start = time.perf_counter()
-        values["ours"].append(compute_mauve(p_features=p, q_features=q, seed=seed).mauve)
-        seconds["ours"] += time.perf_counter() - start
-        start = time.perf_counter()
-        found, printed = printed_by(lambda seed=seed: peer(p_features=p, q_features=q, seed=seed, verbose=True))
-        seconds["peer"] += time.perf_counter() - start
-        values["peer"].append(float(found.mauve))
-        goals["ours"].append(kmeans(reduced, k, seed=seed).objective)
-        goals["peer"].append(best_objective(printed))
-    cells = [
-        f"{np.mean(values[side]):.4f} ± {np.std(values[side], ddof=1):.4f} | {np.mean(goals[side]):.2f}"
-        for side in ("ours", "peer")
-    ]
-    return f"| {run_id} | {candidate} | {k} | {' | '.join(cells)} | {seconds['peer'] / seconds['ours']:.2f} |"
+    peer = mauve_text()
+    ways = {
+        "ours": lambda seed: compute_mauve(p_features=p, q_features=q, seed=seed).mauve,
+        "peer": lambda seed: peer(p, q, k, seed),
+    }
+    found = in_turn(ways, seeds)
+    rows = reduce_features(np.concatenate([q, p])).array
+    ours = [(each.result, kmeans(rows, k, seed=seed).objective) for seed, each in enumerate(found["ours"])]
+    cells: list[object] = [run_id, candidate, k]
+    for pairs in (ours, [each.result for each in found["peer"]]):
+        values, objectives = np.transpose(pairs)
+        cells += [f"{values.mean():.4f} ± {values.std(ddof=1):.4f}", f"{objectives.mean():.2f}"]
+    seconds = {name: sum(each.wall for each in rounds) for name, rounds in found.items()}
+    return [*cells, f"{seconds['peer'] / seconds['ours']:.2f}"]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, seeds=10)
     parser.add_argument("pairs", nargs="+", metavar="RUN:CANDIDATE")
-    parser.add_argument("--seeds", type=int, default=10)
-    arguments = parser.parse_args()
-    print("| run | candidate | k | MAUVE, ours | objective | MAUVE, mauve-text | objective | time, peer / ours |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
-    for pair in arguments.pairs:
-        name, _, side = pair.partition(":")
-        print(compare_with_peer(name, side, arguments.seeds), flush=True)
+    options = parser.parse_args()
+    pairs = [pair.partition(":")[::2] for pair in options.pairs]
+    write(table(HEADER, [row(*pair, options.seeds) for pair in pairs]) + "\n", options.out)

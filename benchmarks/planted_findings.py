@@ -9,18 +9,15 @@ a planted difference must hardly ever have a finding.
 
 from __future__ import annotations
 
-import argparse
-import platform
 import re
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
+from frame import arguments, page, table, write
 
-from mauve_core.base.files import write_atomically
 from mauve_core.demo.texts import paragraphs
 from mauve_core.findings.finding import Finding, find
 from mauve_core.findings.statements import Sides, sentences
@@ -199,43 +196,26 @@ def measure(pool: Sequence[str], splits: int) -> tuple[list[list[str]], list[int
     return rows, null, seconds
 
 
-def page(rows: list[list[str]], null: list[int], seconds: list[float], command: str) -> str:
+def report(splits: int) -> str:
+    pool = [each.text for each in paragraphs(LEAST_WORDS) if len(sentences(each.text)) > 1]
+    rows, null, seconds = measure(pool, splits)
     counts, further = (
         [sum(row[1 + 3 * index] == "yes" for row in part) for index in range(len(DOSES))]
         for part in (rows[: len(PLANTED)], rows[len(PLANTED) :])
     )
     head = ["planted", *(cell for dose in DOSES for cell in (f"found at {dose:.0%}", "by", "other findings"))]
-    lines = [head, ["---"] * len(head), *rows]
-    table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
     wrong = sum(each > 0 for each in null)
-    return f"""# Planted differences
-
-    {command}
-
-{A_SIDE} texts a side, paragraphs of Wikipedia, q = {Q}. Found: {counts[0]} of {len(PLANTED)} in all texts of a side,
-{counts[1]} of {len(PLANTED)} in {DOSES[1]:.0%} of them; of the {len(FURTHER)} at the end of the table, which belong to
-later sources of statements, {further[0]} and {further[1]}. Other findings are true of the texts too: a change has more
-than one trace. Of {len(null)} splits without a planted difference, {wrong} have a finding. CPU seconds for one
-candidate: {np.median(seconds):.1f} (median).
-
-{table}
-
-Python {platform.python_version()}, numpy {np.__version__}.
-"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--splits", type=int, default=200)
-    parser.add_argument("--out", type=Path, help="also write the page there")
-    options = parser.parse_args()
-    pool = [each.text for each in paragraphs(LEAST_WORDS) if len(sentences(each.text)) > 1]
-    command = f"python benchmarks/planted_findings.py --splits {options.splits}"
-    found = page(*measure(pool, options.splits), command)
-    print(found)
-    if options.out is not None:
-        write_atomically(options.out, lambda stream: stream.write(found.encode()))
+    return page(
+        "Planted differences",
+        f"""{A_SIDE} texts a side, paragraphs of Wikipedia, q = {Q}. Found: {counts[0]} of {len(PLANTED)} in all texts
+of a side, {counts[1]} of {len(PLANTED)} in {DOSES[1]:.0%} of them; of the {len(FURTHER)} at the end of the table, which
+belong to later sources of statements, {further[0]} and {further[1]}. Other findings are true of the texts too: a change
+has more than one trace. Of {len(null)} splits without a planted difference, {wrong} have a finding. CPU seconds for one
+candidate: {np.median(seconds):.1f} (median).""",
+        table(head, [[cell.replace("|", "/") for cell in row] for row in rows]),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    options = arguments(__doc__, splits=200).parse_args()
+    write(report(options.splits), options.out)

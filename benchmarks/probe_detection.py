@@ -10,13 +10,12 @@ whole pairs, so that no part of the reference half enters the other.
 from __future__ import annotations
 
 import argparse
-import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
+from frame import arguments, page, table, write
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
@@ -24,7 +23,6 @@ from mauve_core.analyses.probe_results import LEVEL, combined_p_value, detectabl
 from mauve_core.analyses.probes import PAPER
 from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig, ScoreConfig
 from mauve_core.base.config import PROBE_SPLITS as SPLITS
-from mauve_core.base.files import write_atomically
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.stats.divergences import mauve, probabilities
@@ -95,53 +93,43 @@ def simulated(features: Mapping[str, Features], score: ScoreConfig, seed: SeedSe
     )
 
 
-def rows_of(model: str, tables: list[Table]) -> list[str]:
+def rows_of(model: str, tables: list[Table]) -> list[list[str]]:
     rows = []
     for name in tables[0].adjusted:
-        drops = np.array([table.scores[CONTROL] - table.scores[name] for table in tables])
-        found = np.mean([table.adjusted[name] <= LEVEL for table in tables])
-        known = np.mean([table.detectable[name] for table in tables])
+        drops = np.array([each.scores[CONTROL] - each.scores[name] for each in tables])
+        found = np.mean([each.adjusted[name] <= LEVEL for each in tables])
+        known = np.mean([each.detectable[name] for each in tables])
+        untouched = np.mean([each.scores[CONTROL] for each in tables])
+        drop = f"{drops.mean():.3f} ± {drops.std(ddof=1):.3f}"
         rows.append(
-            f"| {model} | {name} | {np.mean([table.scores[CONTROL] for table in tables]):.3f} | {drops.mean():.3f} ± "
-            f"{drops.std(ddof=1):.3f} | {np.mean(drops > 0):.0%} | {known:.3f} | {found:.0%} |"
+            [model, name, f"{untouched:.3f}", drop, f"{np.mean(drops > 0):.0%}", f"{known:.3f}", f"{found:.0%}"]
         )
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", metavar="FILE", help="human texts")
-    parser.add_argument("--encoder", nargs="+", default=[DEFAULT_MODEL])
-    parser.add_argument("--words", type=int, help="cut each text to its first words before it is perturbed")
-    parser.add_argument("--simulations", type=int, default=100)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    corpus = in_pairs(read_corpus(options.file, metadata_fields=()), options.words)
-    score, lines = ScoreConfig(), list[str]()
+def report(options: argparse.Namespace) -> str:
+    corpus = in_pairs(read_corpus(options.file, metadata_fields=()), options.words or None)
+    score, rows = ScoreConfig(), list[list[str]]()
     for model in options.encoder:
         features = all_features(corpus, model)
         seeds = SeedSequence(0).spawn(options.simulations)
-        lines += rows_of(model, [simulated(features, score, seed) for seed in seeds])
+        rows += rows_of(model, [simulated(features, score, seed) for seed in seeds])
     cut = f", each cut to its first {options.words} words" if options.words else ""
-    text = f"""# Detection of perturbations
-
-`python benchmarks/probe_detection.py FILE{f" --words {options.words}" if options.words else ""} --encoder \
-{" ".join(options.encoder)} --simulations {options.simulations}` on Python {platform.python_version()}.
-
-{len(corpus):,} human texts{cut}, in halves of {len(corpus) // 4 * 2:,}. {options.simulations} tables of
+    return page(
+        "Detection of perturbations",
+        f"""{len(corpus):,} human texts{cut}, in halves of {len(corpus) // 4 * 2:,}. {options.simulations} tables of
 probes, each with {SPLITS} random splits of these texts and {score.seeds} k-means seeds, corrected for {len(PAPER)}
 perturbations. Drop: MAUVE of the untouched half minus that of the perturbed one, mean ± standard deviation over tables.
-Detectable: the drop that a table says it would have detected, mean. All tables are of the same texts.
-
-| encoder | perturbation | untouched MAUVE | drop | drop above 0 | detectable | detected |
-| --- | --- | ---: | ---: | ---: | ---: | ---: |
-"""
-    text += "\n".join(lines) + "\n"
-    if options.out:
-        write_atomically(options.out, lambda stream: stream.write(text.encode()))
-    else:
-        print(text)
+Detectable: the drop that a table says it would have detected, mean. All tables are of the same texts.""",
+        table(["encoder", "perturbation", "untouched MAUVE", "drop", "drop above 0", "detectable", "detected"], rows),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, simulations=100, words=0)
+    parser.add_argument(
+        "file", metavar="FILE", help="human texts, each cut to its first --words before it is perturbed"
+    )
+    parser.add_argument("--encoder", nargs="+", default=[DEFAULT_MODEL])
+    options = parser.parse_args()
+    write(report(options), options.out)

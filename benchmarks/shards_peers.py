@@ -15,34 +15,40 @@ a seed. Start-up is everything before the fit: the process, libraries, rows, Spa
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
-import platform
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from frame import arguments, page, table, write
 from numpy.typing import NDArray
 from shards import TOPICS, made
-from shards_peers_fit import Asked, Fit, Way, assigned, without_cluster
-from shards_peers_ways import GIVEN, WAYS, WORKERS, plan_for, score_of
 
-from mauve_core.base.config import HUMAN
-from mauve_core.base.files import write_array, write_atomically
+from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.files import write_array
 from mauve_core.base.formatting import with_plain_spaces, with_spread
-from mauve_core.shards.clustering import coordinates_path, shards_of
+from mauve_core.clusters.k_means import START_ROWS, kmeans
+from mauve_core.clusters.lloyd import Lloyd, Rows
+from mauve_core.scoring.partitioning import clustering_seeds
+from mauve_core.shards import comparison
+from mauve_core.shards.clustering import START_ITERATIONS, coordinates_path, read_state, shards_of, start_path
 from mauve_core.shards.comparison import compare_shards
 from mauve_core.shards.engines import LocalEngine
-from mauve_core.shards.plan import Work
+from mauve_core.shards.plan import SAMPLE_ROWS, Plan, Work, plan_of
 from mauve_core.stats.divergences import score_counts
 
+WORKERS = 2
+ROWS_AT_ONCE = 8192
 GIVEN_ITERATIONS = 10
 OURS, MEMORY, BATCHES, LONG, FROM_MLLIB, PLAIN = (
     "shards",
@@ -52,6 +58,362 @@ OURS, MEMORY, BATCHES, LONG, FROM_MLLIB, PLAIN = (
     "memory-mllib",
     "given-plain",
 )
+
+
+class Asked(NamedTuple):
+    """What a process is asked.
+
+    Attributes
+    ----------
+    way : str
+        As in ``WAYS``.
+    seed, k : int
+    folder : str
+        Holds rows.npy, rows.parquet, the shards, and start.npy with the rows that ``seed`` draws as first centers.
+    iterations : int
+        Iterations of the ways that do a given number.
+    launched : float
+        When the process was, by the monotonic clock.
+    """
+
+    way: str
+    seed: int
+    k: int
+    folder: str
+    iterations: int
+    launched: float
+
+    def path(self, name: str) -> Path:
+        return Path(self.folder) / name
+
+    def rows(self) -> NDArray[np.float32]:
+        return np.load(self.path("rows.npy"))
+
+    def start(self) -> NDArray[np.float64]:
+        return np.load(self.path(f"start{self.seed}.npy"))
+
+
+@dataclass
+class Fit:
+    """Measures from the beginning of a fit to its end: this process and those that it started."""
+
+    launched: float
+    begun: float = 0.0
+    measured: dict[str, float] = field(default_factory=dict)
+
+    def begin(self) -> None:
+        self.measured["start_up"] = time.monotonic() - self.launched
+        self._processor = processor_seconds()
+        self.begun = time.monotonic()
+
+    def end(self) -> None:
+        self.measured["seconds"] = time.monotonic() - self.begun
+        self.measured["processor"] = processor_seconds() - self._processor
+        self.measured["bytes"] = sum(peak_bytes(process) for process in family())
+
+
+class Found(NamedTuple):
+    """Centers, and iterations as a page says them."""
+
+    centers: NDArray[np.float64]
+    iterations: str
+    notes: dict[str, Any] = {}
+
+
+class Way(NamedTuple):
+    """A row of the table: its words, what does it, and the rounds in which it is done (None: all)."""
+
+    name: str
+    start: str
+    stop: str
+    fit: Callable[[Asked, Fit], Found]
+    needs: str | None = None
+    rounds: int | None = None
+
+    def missing(self) -> bool:
+        return self.needs is not None and importlib.util.find_spec(self.needs) is None
+
+
+def family() -> list[int]:
+    """This process and its living descendants."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            status = _read(entry / "stat")
+            if status:
+                parents[int(entry.name)] = int(status.rpartition(")")[2].split()[1])
+    found = [os.getpid()]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found
+
+
+def processor_seconds() -> float:
+    """What the family and its dead children have had of the processors."""
+    fields = [_read(Path(f"/proc/{process}/stat")).rpartition(")")[2].split() for process in family()]
+    return sum(sum(map(int, each[11:15])) for each in fields if each) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_bytes(process: int) -> int:
+    found = re.search(r"^VmHWM:\s*(\d+) kB", _read(Path(f"/proc/{process}/status")), re.MULTILINE)
+    return int(found[1]) * 1024 if found else 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("ascii", "replace")
+    except OSError:  # it has ended meanwhile
+        return ""
+
+
+def assigned(rows: NDArray[np.float32], centers: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """The nearest center of each row, and the sum of the squared distances to them, in float64."""
+    labels, total, squares = np.empty(len(rows), dtype=np.int64), 0.0, (centers**2).sum(1)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE].astype(np.float64)
+        nearest = (squares - 2 * part @ centers.T).argmin(1)
+        labels[start : start + len(part)] = nearest
+        total += float(((part - centers[nearest]) ** 2).sum())
+    return labels, total
+
+
+def without_cluster(topics: NDArray[np.int16], labels: NDArray[np.int64]) -> int:
+    """Topics of the rows that are the most frequent one in no cluster."""
+    counts = np.zeros((labels.max() + 1, TOPICS), dtype=np.int64)
+    np.add.at(counts, (labels, topics), 1)
+    return int(np.unique(topics).size - np.unique(counts[counts.any(axis=1)].argmax(1)).size)
+
+
+def score_of(seed: int, k: int, most: int = ScoreConfig().max_iterations) -> ScoreConfig:
+    """All columns are kept, so that every way has the rows that the pass of projection writes."""
+    return ScoreConfig(k=k, seeds=1, seed=seed, explained_variance=1.0, max_iterations=most)
+
+
+def plan_for(folder: Path, score: ScoreConfig, sample_rows: int = SAMPLE_ROWS) -> Plan:
+    candidates = {"model": folder / "model"}
+    return plan_of(folder / HUMAN, candidates, encoder=None, score=score, sample_rows=sample_rows)
+
+
+def _sharded(asked: Asked, fit: Fit, plan: Plan, start: NDArray[np.float64] | None = None) -> Found:
+    folder = asked.path("work")
+    shutil.rmtree(folder, ignore_errors=True)
+    work, engine = Work.begin(folder, plan), LocalEngine(WORKERS)
+    if start is not None:
+        work.finish(start_path(work, "model", 0), arrays={"centers": start})
+
+    def watch(name: str, done: int, _: int) -> None:
+        if (name, done) == ("project", 0):
+            fit.begin()
+        elif (name, done) == ("label", 0):
+            fit.end()
+
+    found = compare_shards(work, engine, progress=watch)
+    engine.close()
+    state = read_state(work, "model")
+    passes = {each.name: each.seconds for each in found.passes if each.name in ("project", "start", "sum")}
+    shutil.rmtree(folder)
+    return Found(state.centers[0], str(state.iterations[0]), {"passes": passes})
+
+
+def sharded_whole(asked: Asked, fit: Fit) -> Found:
+    return _sharded(asked, fit, plan_for(Path(asked.folder), score_of(asked.seed, asked.k)))
+
+
+def sharded_quarter(asked: Asked, fit: Fit) -> Found:
+    sample = len(np.load(asked.path("rows.npy"), mmap_mode="r")) // 4
+    return _sharded(asked, fit, plan_for(Path(asked.folder), score_of(asked.seed, asked.k), sample))
+
+
+def sharded_given(asked: Asked, fit: Fit) -> Found:
+    """A number of iterations: the rule by which a comparison stops is switched off."""
+    comparison.LEAST_GAIN = -np.inf
+    score = score_of(asked.seed, asked.k, asked.iterations)
+    return _sharded(asked, fit, plan_for(Path(asked.folder), score), asked.start())
+
+
+def in_memory(asked: Asked, fit: Fit) -> Found:
+    rows, score = asked.rows(), score_of(asked.seed, asked.k)
+    seed = clustering_seeds(score)["pairwise"][0]
+    fit.begin()
+    found = kmeans(rows, asked.k, restarts=1, max_iterations=score.max_iterations, seed=seed)
+    fit.end()
+    return Found(found.centers, str(found.iterations))
+
+
+def in_memory_given(asked: Asked, fit: Fit) -> Found:
+    rows, start = asked.rows(), asked.start()
+    fit.begin()
+    measured = Rows(rows)
+    run = Lloyd(measured, asked.k, *measured.nearest(start.astype(np.float32)))
+    run.run(asked.iterations - 1)  # the first assignment, above, is the first iteration
+    fit.end()
+    return Found(run.centers(), str(run.iterations + 1))
+
+
+def plain_given(asked: Asked, fit: Fit) -> Found:
+    """Lloyd's iterations as they are written down, in float64."""
+    rows, centers = asked.rows().astype(np.float64), asked.start()
+    fit.begin()
+    for _ in range(asked.iterations):
+        squares = (centers**2).sum(1)
+        labels = np.concatenate(
+            [(squares - 2 * part @ centers.T).argmin(1) for part in np.array_split(rows, WORKERS * 8)]
+        )
+        sums = [np.bincount(labels, weights=column, minlength=asked.k) for column in rows.T]
+        centers = np.stack(sums, axis=1) / np.bincount(labels, minlength=asked.k)[:, None]
+    fit.end()
+    return Found(centers, str(asked.iterations))
+
+
+def scikit(asked: Asked, fit: Fit) -> Found:
+    from sklearn.cluster import KMeans
+
+    rows = asked.rows()
+    fit.begin()
+    found = KMeans(asked.k, n_init=1, random_state=asked.seed).fit(rows)
+    fit.end()
+    return Found(found.cluster_centers_, str(found.n_iter_))
+
+
+def scikit_given(asked: Asked, fit: Fit) -> Found:
+    from sklearn.cluster import KMeans
+
+    rows, start = asked.rows(), asked.start().astype(np.float32)
+    fit.begin()
+    found = KMeans(asked.k, init=start, n_init=1, max_iter=asked.iterations, tol=0).fit(rows)
+    fit.end()
+    return Found(found.cluster_centers_, str(found.n_iter_))
+
+
+def scikit_batches(asked: Asked, fit: Fit) -> Found:
+    from sklearn.cluster import MiniBatchKMeans
+
+    rows = asked.rows()
+    fit.begin()
+    found = MiniBatchKMeans(asked.k, n_init=1, random_state=asked.seed).fit(rows)
+    fit.end()
+    return Found(found.cluster_centers_, f"{found.n_steps_} batches")
+
+
+def _spark(asked: Asked) -> tuple[Any, Any, str]:
+    """A session, its cached frame of the rows, and what its products are computed by."""
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "OPENBLAS_NUM_THREADS": "1"}  # tasks have the cores
+    from pyspark.ml.functions import array_to_vector
+    from pyspark.sql import SparkSession
+
+    options = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
+    session = SparkSession.builder.master(f"local[{WORKERS}]").config(map=options).getOrCreate()
+    table = session.read.parquet(str(asked.path("rows.parquet"))).select(array_to_vector("x").alias("features"))
+    frame = table.repartition(len(list(asked.path("").glob("*/*.npy")))).cache()
+    frame.count()
+    native = session._jvm.java.lang.Class.forName("dev.ludovic.netlib.blas.NativeBLAS")
+    try:
+        native.getMethod("getInstance", None).invoke(None, None)
+    except Exception:  # noqa: BLE001 - py4j has one class for all that Java raises
+        return session, frame, "Java's vectors"
+    return session, frame, "libblas.so.3"
+
+
+def _mllib(asked: Asked, fit: Fit, **settings: Any) -> Found:
+    session, frame, products = _spark(asked)
+    from pyspark.ml.clustering import KMeans
+
+    KMeans(k=min(asked.k, 50), maxIter=2, seed=asked.seed, solver="block").fit(frame)  # the code is compiled meanwhile
+    fit.begin()
+    found = KMeans(k=asked.k, seed=asked.seed, solver="block", **settings).fit(frame)
+    fit.end()
+    centers, iterations = np.array(found.clusterCenters()), found.summary.numIter
+    session.stop()
+    return Found(centers, str(iterations), {"products": products})
+
+
+def mllib(asked: Asked, fit: Fit) -> Found:
+    return _mllib(asked, fit)
+
+
+def mllib_as_long(asked: Asked, fit: Fit) -> Found:
+    return _mllib(asked, fit, maxIter=asked.iterations, tol=0.0)
+
+
+def memory_from_mllib(asked: Asked, fit: Fit) -> Found:
+    """Our iterations, to rest, from the centers that MLlib draws under the same seed."""
+    session, frame, _ = _spark(asked)
+    from pyspark.ml.clustering import KMeans
+
+    rows = asked.rows()
+    fit.begin()
+    start = np.array(KMeans(k=asked.k, seed=asked.seed, solver="block", maxIter=0).fit(frame).clusterCenters())
+    measured = Rows(rows)
+    run = Lloyd(measured, asked.k, *measured.nearest(start.astype(np.float32)))
+    run.run(ScoreConfig().max_iterations)
+    fit.end()
+    session.stop()
+    return Found(run.centers(), str(run.iterations))
+
+
+def mllib_given(asked: Asked, fit: Fit) -> Found:
+    """Only MLlib's older interface takes first centers; it measures row by row, and Python hands it the rows."""
+    session, frame, _ = _spark(asked)
+    from pyspark.mllib.clustering import KMeans, KMeansModel
+    from pyspark.mllib.linalg import Vectors
+
+    rows = frame.rdd.map(lambda row: Vectors.dense(row.features.toArray())).cache()
+    rows.count()
+    start = KMeansModel(list(asked.start()))
+    KMeans.train(rows, asked.k, maxIterations=1, initialModel=start, epsilon=0.0)
+    fit.begin()
+    found = KMeans.train(rows, asked.k, maxIterations=asked.iterations, initialModel=start, epsilon=0.0)
+    fit.end()
+    centers = np.array(found.clusterCenters)
+    session.stop()
+    return Found(centers, str(asked.iterations))
+
+
+OUR_START = f"k-means++ in batches on {START_ROWS:,} of the rows"
+GAIN = f"gain below {comparison.LEAST_GAIN:g}"
+SHIFT = "squared shifts of the centers sum to less than 1e-4 of a column's variance, or 300"
+WAYS = {
+    "shards": Way("ours over shards", f"{OUR_START}, iterations on all until nothing moves", GAIN, sharded_whole),
+    "quarter": Way(
+        "ours over shards, start on a quarter",
+        f"k-means++ in batches and at most {START_ITERATIONS} iterations on a quarter of the rows",
+        GAIN,
+        sharded_quarter,
+    ),
+    "memory": Way("ours in memory", OUR_START, "nothing moves, or 500", in_memory),
+    "scikit": Way("scikit-learn KMeans", "k-means++", SHIFT, scikit, "sklearn"),
+    "batches": Way(
+        "scikit-learn MiniBatchKMeans",
+        "k-means++ on 3,072 rows",
+        "10 batches of 1,024 without gain, or 100 epochs",
+        scikit_batches,
+        "sklearn",
+    ),
+    "mllib": Way("MLlib KMeans", "k-means\\|\\|, 2 steps", "all shifts below 1e-4, or 20", mllib, "pyspark", rounds=2),
+    "mllib-long": Way(
+        "MLlib KMeans, as long as ours",
+        "k-means\\|\\|, 2 steps",
+        "iterations of ours in memory",
+        mllib_as_long,
+        "pyspark",
+        rounds=2,
+    ),
+    "memory-mllib": Way(
+        "ours in memory, from MLlib's start",
+        "k-means\\|\\|, 2 steps",
+        "nothing moves, or 500",
+        memory_from_mllib,
+        "pyspark",
+        rounds=2,
+    ),
+}
+GIVEN = {
+    "given-plain": Way("plain NumPy, float64", "", "", plain_given),
+    "given-shards": Way("ours over shards", "", "", sharded_given),
+    "given-memory": Way("ours in memory", "", "", in_memory_given),
+    "given-scikit": Way("scikit-learn KMeans", "", "", scikit_given, "sklearn"),
+    "given-mllib": Way("MLlib's older KMeans, row by row", "", "", mllib_given, "pyspark", rounds=1),
+}
 
 
 Table = tuple[list[str], list[list[str]]]
@@ -132,10 +494,6 @@ def beside(found: list[dict[str, Any]], way: str, ours: str, what: str, decimals
     )
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *rows))
-
-
 def reached(found: list[dict[str, Any]]) -> Table:
     header = ["way", "start", "stops when", "iterations", "objective", "/ ours", "topics without a cluster", "MAUVE"]
     rows = []
@@ -198,88 +556,53 @@ def done(found: list[dict[str, Any]], ways: dict[str, Way]) -> list[tuple[str, W
 
 def left_out() -> str:
     missing = sorted({way.needs for way in (*WAYS.values(), *GIVEN.values()) if way.needs and way.missing()})
-    return "".join(f"\n{name} is not installed here, so its rows are missing.\n" for name in missing)
-
-
-def versions(site: Path | None) -> str:
-    """Of the libraries that were used."""
-    if site is not None:
-        sys.path.append(str(site))
-    found = []
-    for name in ("numpy", "scikit-learn", "pyspark", "cuml"):
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            continue
-    return ", ".join(found)
+    return "\n".join(f"{name} is not installed here, so its rows are missing." for name in missing)
 
 
 def report(args: argparse.Namespace, found: list[dict[str, Any]]) -> str:
     passes = [one["passes"] for one in found if one["way"] == OURS]
     parts = ", ".join(f"{name} {statistics.mean(one[name] for one in passes):.1f} s" for name in passes[0])
     by = " or ".join(sorted({one["products"] for one in found if "products" in one}))
-    products = (
-        f'\nMLlib runs as `local[{WORKERS}]` with its faster solver "block" and multiplies by {by}.' if by else ""
+    products = f' MLlib runs as `local[{WORKERS}]` with its faster solver "block" and multiplies by {by}.' if by else ""
+    return page(
+        "K-means over shards and of libraries",
+        f"""{args.rows:,} made-up rows of {args.dimension} columns in {args.shards} shards, k = {args.k}; {args.seeds}
+seeds, a round each, of which MLlib does two or one; mean ± standard deviation. All cluster the same rows, and one
+function computes every objective from the centers, in float64. / ours is the ratio to the first row of the same
+round.""",
+        table(*reached(found)),
+        f"""Iterations over shards are those of the pass sum alone. A topic without a cluster is the most frequent one
+in none; the rows are of {TOPICS} topics. MAUVE is that of the two sides in the partition that the centers make.""",
+        why(found),
+        left_out(),
+        "## What it takes",
+        f"""Seconds are those of the fit; other work on the machine lengthens them, processor seconds less. Memory is
+that of all processes of a way. Over shards, {WORKERS} workers do the passes project, start and sum; their mean seconds:
+{parts}. The start of a seed is one task, so with one seed one worker waits.{products}""",
+        table(*taken(found)),
+        "## From the same centers",
+        f"""{GIVEN_ITERATIONS} of Lloyd's iterations from {args.k} rows drawn at random, with every rule to stop
+switched off. A row that is as near to one center as to another to the last digit of float32 may go to either; the
+iterations that follow magnify that, upward or downward alike.""",
+        table(*given(found)),
+        packages=("numpy", "scikit-learn", *(["pyspark"] if not WAYS["mllib"].missing() else [])),
     )
-    options = (
-        f"--rows {args.rows} --dimension {args.dimension} --shards {args.shards} --k {args.k} --seeds {args.seeds}"
-    )
-    return f"""# K-means over shards and of libraries
-
-Made by `python benchmarks/shards_peers.py --workdir FOLDER --pyspark SITE {options}` on {platform.machine()} with
-{os.cpu_count()} cores; Python {platform.python_version()}, {versions(args.pyspark)}.
-
-{args.rows:,} made-up rows of {args.dimension} columns in {args.shards} shards, k = {args.k}; {args.seeds} seeds, a
-round each, of which MLlib does two or one; mean ± standard deviation. All cluster the same rows, and one function
-computes every objective from the centers, in float64. / ours is the ratio to the first row of the same round.
-
-{table(*reached(found))}
-
-Iterations over shards are those of the pass sum alone. A topic without a cluster is the most frequent one in none; the
-rows are of {TOPICS} topics. MAUVE is that of the two sides in the partition that the centers make.
-
-{why(found)}
-{left_out()}
-## What it takes
-
-Seconds are those of the fit; other work on the machine lengthens them, processor seconds less. Memory is that of all
-processes of a way. Over shards, {WORKERS} workers do the passes project, start and sum; their mean seconds: {parts}.
-The start of a seed is one task, so with one seed one worker waits.{products}
-
-{table(*taken(found))}
-
-## From the same centers
-
-{GIVEN_ITERATIONS} of Lloyd's iterations from {args.k} rows drawn at random, with every rule to stop switched off. A row
-that is as near to one center as to another to the last digit of float32 may go to either; the iterations that follow
-magnify that, upward or downward alike.
-
-{table(*given(found))}
-"""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = arguments(__doc__, rows=200_000, dimension=48, shards=8, k=500, seeds=3)
     parser.add_argument("--workdir", type=Path)
     parser.add_argument("--pyspark", type=Path, metavar="SITE", help="where pip installed pyspark")
-    parser.add_argument("--rows", type=int, default=200_000)
-    parser.add_argument("--dimension", type=int, default=48)
-    parser.add_argument("--shards", type=int, default=8)
-    parser.add_argument("--k", type=int, default=500)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/shards_peers.md"))
-    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--one", type=json.loads, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.one:
-        print(json.dumps(carried_out(Asked(*json.loads(args.one)))))
+    if args.one is not None:
+        print(json.dumps(carried_out(Asked(*args.one))))
         return
     if args.pyspark is not None:
         site = str(args.pyspark.absolute())
         sys.path.append(site)
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), site]))
-    content = report(args, rounds(args, prepared(args)))
-    write_atomically(args.out, lambda stream: stream.write(content.encode()))
-    print(content)
+    write(report(args, rounds(args, prepared(args))), args.out)
 
 
 if __name__ == "__main__":

@@ -8,17 +8,12 @@ the texts of a topic, a cluster of another clustering, count so many times as of
 
 from __future__ import annotations
 
-import argparse
-import platform
-from importlib.metadata import version
-from pathlib import Path
-
 import numpy as np
+from frame import arguments, page, table, write
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.files import write_atomically
 from mauve_core.clusters.k_means import kmeans, tenth_of_texts
 from mauve_core.clusters.reduction import reduce_features
 from mauve_core.runs import Run, RunStore
@@ -65,67 +60,40 @@ def planted(pool: Features, topics: NDArray[np.int32], factor: float, draws: int
     return found
 
 
-def report(run: Run, splits: int, draws: int, command: str) -> str:
+def report(run: Run, splits: int, draws: int) -> str:
     rng = np.random.default_rng(0)
     features = stored_features(run)
     human = np.asarray(features[HUMAN])
     tested = nothing_differs(human, splits, rng)
     labels = np.concatenate([trust.label for trust in tested])
     some = np.mean([(trust.label == "stable").any() for trust in tested])
-    rows = "\n".join(f"| {name} | {np.mean(labels == name):.2%} |" for name in LABELS)
+    rows = [[name, f"{np.mean(labels == name):.2%}"] for name in LABELS]
     pool = np.concatenate([np.asarray(array) for array in features.values()])
     reduced = reduce_features(pool).array
     topics = kmeans(reduced, TOPICS, restarts=1, seed=SeedSequence(1)).labels
     called = {factor: planted(pool, topics, factor, draws, rng) for factor in FACTORS}
     size = float(np.median(np.bincount(topics)) / len(pool))
-    lines = "\n".join(
-        f"| {factor:g} | " + " | ".join(f"{np.mean([one == name for one in names]):.0%}" for name in LABELS) + " |"
+    lines = [
+        [f"{factor:g}", *(f"{np.mean([one == name for one in names]):.0%}" for name in LABELS)]
         for factor, names in called.items()
+    ]
+    return page(
+        "Calibration of trust on real features",
+        "## Nothing differs",
+        f"""{splits} random halves of the {len(human)} human texts of {run.id}, {SEEDS} k-means seeds; {len(labels):,}
+clusters in all.""",
+        table(["label", "share of clusters"], rows),
+        f"{some:.1%} of the splits have a stable cluster at all.",
+        "## A planted topic",
+        f"""Two draws of {TEXTS:,} from the {len(pool):,} texts of all sources, {draws} times for each factor. A topic
+is one of {TOPICS} clusters of another clustering, chosen at random; the median topic has {size:.1%} of the texts. What
+is called so: the cluster with most of the topic's texts.""",
+        table(["the topic counts times", "stable", "unsure", "noise"], lines),
     )
-    return f"""# Calibration of trust on real features
-
-    {command}
-
-## Nothing differs
-
-{splits} random halves of the {len(human)} human texts of {run.id}, {SEEDS} k-means seeds; {len(labels):,} clusters in
-all.
-
-| label | share of clusters |
-| --- | --- |
-{rows}
-
-{some:.1%} of the splits have a stable cluster at all.
-
-## A planted topic
-
-Two draws of {TEXTS:,} from the {len(pool):,} texts of all sources, {draws} times for each factor. A topic is one of
-{TOPICS} clusters of another clustering, chosen at random; the median topic has {size:.1%} of the texts. What is called
-so: the cluster with most of the topic's texts.
-
-| the topic counts times | stable | unsure | noise |
-| --- | --- | --- | --- |
-{lines}
-
-numpy {version("numpy")}, Python {platform.python_version()}, seed 0.
-"""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", nargs="?", default="demo", metavar="RUN")
-    parser.add_argument("--splits", type=int, default=200)
-    parser.add_argument("--draws", type=int, default=40)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    out = "" if options.out is None else f" --out {options.out}"
-    command = f"python benchmarks/trust_calibration.py {options.run}{out}"
-    page = report(RunStore().load(options.run), options.splits, options.draws, command)
-    if options.out is None:
-        print(page)
-    else:
-        write_atomically(options.out, lambda stream: stream.write(page.encode()))
 
 
 if __name__ == "__main__":
-    main()
+    parser = arguments(__doc__, splits=200, draws=40)
+    parser.add_argument("run", nargs="?", default="demo", metavar="RUN")
+    options = parser.parse_args()
+    write(report(RunStore().load(options.run), options.splits, options.draws), options.out)

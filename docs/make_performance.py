@@ -97,11 +97,7 @@ Spark's MLlib, mini-batches and k-means [over shards](scale.md) on 200,000 rows 
 [shards_peers.md](../benchmarks/results/shards_peers.md), which also says when the start of MLlib, k-means||, ends lower
 than k-means++.
 
-## Many comparisons
-
-{source("many_comparisons")}
-
-{tables("many_comparisons")[0]}
+## Partitions and seeds
 
 The human side is read once: its moments serve every pair and the joint space. Partitions of all candidates and seeds
 run on all cores at once. A bootstrap resample is a weighted count in the existing partitions; nothing is clustered
@@ -110,12 +106,6 @@ again.
 A seed has **one start** by default; the published setting is the best of five. One of our starts ends as low as the
 best of five random ones (see the tables above), and a score is a mean over seeds in any case.
 `ScoreConfig(restarts=5)` and `compute_mauve(kmeans_num_redo=5)`, the default of that function, run five.
-
-## Spread over seeds
-
-{source("seed_spread")}
-
-{tables("seed_spread")[0]}
 
 The published score is that of one partition, and another seed gives another score. A run reports the mean over its
 seeds with their standard deviation. Each score in the mean is a published score, so the mean has the same expectation
@@ -134,9 +124,8 @@ tokens only, attention runs text by text, and the last layer computes queries an
 becomes the feature. Each core runs one single-threaded worker. In every alternative, the float32 products of the
 weights alone take most of the time; the bound above each table is the largest possible speedup over mauve-text if
 everything else were free. The savings are padding, the last layer and the activation. Further savings need products
-with fewer bits, but bfloat16 rounds each factor by up to 2^-9, while features should agree to 1e-4. The benchmark
-includes OpenVINO and ONNX Runtime if they are installed. Known models take this path, each tested against
-transformers; other models run through transformers.
+with fewer bits, but bfloat16 rounds each factor by up to 2^-9, while features should agree to 1e-4. Known models take
+this path, each tested against transformers; other models run through transformers.
 
 ## On a GPU
 
@@ -189,38 +178,10 @@ of the first 22 on this machine.
 
 Features are memory-mapped, read in blocks and never copied whole: checks, digests, moments and projections pass over
 them, and only the few principal coordinates are held in memory. Bootstrap resamples and their histograms come in
-blocks, too; their frontiers are kept, so a comparison has a budget of them. float16 halves the features and changes
-scores as much as another draw of the k-means start, or less
-([half_precision.md](../benchmarks/results/half_precision.md)). It is meant for given features (`encode --half`, any
-float16 file), and such a run keeps them so; the feature store keeps float32.
-
-## The map of many texts
-
-{source("map_sample")}
-
-{tables("map_sample")[0]}
-
-{paragraph("map_sample", "The first map")}
-
-{tables("map_sample")[1]}
-
-UMAP gets the exact neighbors of each text, from scikit-learn's blocks of products. UMAP's own approximate search,
-made for millions of rows, compiles in every process; what UMAP still compiles is cached on disk next to its source.
-
-On a GPU, torch builds UMAP's graph and applies UMAP's moves to a quarter of an epoch's edges at a time; nothing is
-compiled (mauve_core/clusters/projection.py). The table has it on the CPU; how long it takes on a GPU is said above.
+blocks, too; their frontiers are kept, so a comparison has a budget of them. float16 halves the
+features (`encode --half`, any float16 file), and such a run keeps them so; the feature store keeps float32.
 
 ## The app
-
-{source("app_walk")}
-
-{tables("app_walk")[0]}
-
-This is the server's processor time from a browser's message to the end of the response, without the network, the
-browser and drawing. Figures skip Plotly's validation of every property; the tests validate them instead. Only the
-open tab is computed. What depends on a run alone (score bases, words, properties, stability) is precomputed when
-the run is made and stored with it. If they are installed, uvloop runs the server's event loop and orjson serializes
-figures.
 
 {source("soak")}
 {paragraph("soak", "## What went wrong").removeprefix("## ")}. {paragraph("soak", "Resident memory of the server")}
@@ -239,20 +200,7 @@ A page with a chart waits for Plotly's script, and Streamlit 1.67 draws each cha
 few on a page, names beside curves are drawn without Plotly's arrows, which take it long, and a folded part is made when
 a reader opens it. A page that opens without a chart does not load Plotly until the browser is idle.
 
-{source("journeys")}
-
-{tables("journeys")[0]}
-
 What stands on the first screen, in order, and the words on each page: {source("first_screen")}
-
-## Searching texts
-
-{source("text_search")}
-
-{tables("text_search")[0]}
-
-Every text is read for every search. A full text index answers at once, but making it takes as long as several
-searches, it has to be kept up to date, and it knows no regular expressions.
 """
 
 

@@ -70,11 +70,11 @@ def test_what_runs_out_of_time_says_so(tmp_path: Path) -> None:
     assert page.count("out of time after") == 11  # all parts
 
 
-def test_libraries_that_only_devices_have_are_asked_as_they_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stand-ins with the signatures of flash-kmeans 0.3.1 and cuml 26.10, which compute with scikit-learn."""
+def test_a_library_that_only_devices_have_is_asked_as_it_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in with the signature of flash-kmeans 0.3.1, which computes with scikit-learn."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    peers = importlib.import_module("device_peers")
-    x = peers.made_up(300, 6, "cpu")[0]
+    parts = importlib.import_module("device_parts")
+    x = parts.made_up(300, 6, "cpu")[0]
     expected = KMeans(8, n_init=1, random_state=0).fit(x)
 
     def batch_kmeans_Euclid(  # noqa: N802
@@ -83,40 +83,10 @@ def test_libraries_that_only_devices_have_are_asked_as_they_take_it(monkeypatch:
         found = KMeans(n_clusters, n_init=1, max_iter=max_iters, random_state=0).fit(x[0].numpy())
         return torch.from_numpy(found.labels_)[None], torch.from_numpy(found.cluster_centers_)[None], found.n_iter_
 
-    class CumlKMeans:
-        def __init__(
-            self,
-            *,
-            n_clusters=8,
-            max_iter=300,
-            tol=1e-4,
-            verbose=False,
-            random_state=None,
-            init="scalable-k-means++",
-            n_init="auto",
-            oversampling_factor=2.0,
-            max_samples_per_batch=1 << 15,
-            device_buffer_samples=0,
-            init_size=0,
-            output_type=None,
-        ):
-            assert output_type == "numpy"
-            self.of = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=random_state)
-
-        def fit(self, X, y=None, sample_weight=None):
-            self.of.fit(X)
-            self.cluster_centers_, self.n_iter_ = self.of.cluster_centers_, self.of.n_iter_
-            return self
-
-    for name, module in {
-        "flash_kmeans": SimpleNamespace(batch_kmeans_Euclid=batch_kmeans_Euclid),
-        "cuml.cluster": SimpleNamespace(KMeans=CumlKMeans),
-    }.items():
-        monkeypatch.setitem(sys.modules, name, module)
-    for peer in (peers.flash_kmeans, peers.cuml_kmeans):
-        objective, iterations = peer(x, 8, 0, "cpu")
-        assert objective == pytest.approx(expected.inertia_, rel=1e-5)
-        assert iterations == expected.n_iter_
+    monkeypatch.setitem(sys.modules, "flash_kmeans", SimpleNamespace(batch_kmeans_Euclid=batch_kmeans_Euclid))
+    objective, iterations = parts.flash_kmeans(x, 8, 0, "cpu")
+    assert objective == pytest.approx(expected.inertia_, rel=1e-5)
+    assert iterations == expected.n_iter_
 
 
 def measured(folder: Path, *options: str) -> str:

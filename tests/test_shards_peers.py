@@ -9,12 +9,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 
 ROOT = Path(__file__).parents[1]
 
@@ -49,36 +48,14 @@ def test_a_topic_has_a_cluster_where_it_is_the_most_frequent_one(benchmark: Modu
 
 
 def test_given_iterations_are_lloyds(benchmark: ModuleType, asked) -> None:
-    ways = importlib.import_module("shards_peers_ways")
     rows, centers = asked.rows().astype(np.float64), asked.start()
     for _ in range(asked.iterations):
         labels = cdist(rows, centers).argmin(1)
         centers = np.array([rows[labels == label].mean(0) for label in range(5)])
-    for way in (ways.plain_given, ways.in_memory_given, ways.scikit_given):
+    for way in (benchmark.plain_given, benchmark.in_memory_given, benchmark.scikit_given):
         found = way(asked, benchmark.Fit(0.0))
         assert found.iterations == "7"
         np.testing.assert_allclose(found.centers, centers, rtol=1e-4, atol=1e-5)
-
-
-def test_cuml_is_asked_as_it_takes_it(benchmark: ModuleType, asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in with the signature of cuml 26.10, which computes with scikit-learn."""
-
-    class CumlKMeans:
-        def __init__(self, *, n_clusters=8, max_iter=300, tol=1e-4, random_state=None, n_init="auto", output_type=None):
-            assert output_type == "numpy"
-            self.of = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=random_state)
-
-        def fit(self, rows):
-            self.of.fit(rows)
-            self.cluster_centers_, self.n_iter_ = self.of.cluster_centers_, self.of.n_iter_
-            return self
-
-    monkeypatch.setitem(sys.modules, "cuml.cluster", SimpleNamespace(KMeans=CumlKMeans))
-    fit = benchmark.Fit(0.0)
-    found = importlib.import_module("shards_peers_ways").cuml(asked, fit)
-    expected = KMeans(5, n_init=1, random_state=0).fit(asked.rows())
-    np.testing.assert_allclose(found.centers, expected.cluster_centers_, rtol=1e-5)
-    assert fit.measured.keys() == {"start_up", "seconds", "processor", "bytes"}
 
 
 def test_ratios_are_those_of_each_round(benchmark: ModuleType) -> None:
@@ -98,8 +75,7 @@ def test_the_page(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     page = out.read_text(encoding="utf-8")
-    for library in ("pyspark", "cuml"):
-        assert (f"{library} is not installed here" in page) == (importlib.util.find_spec(library) is None)
+    assert ("pyspark is not installed here" in page) == (importlib.util.find_spec("pyspark") is None)
     reached, taken, given = (
         {cells[1]: cells for cells in (re.split(r" *(?<!\\)\| *", line) for line in part.splitlines()[2:])}
         for part in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)

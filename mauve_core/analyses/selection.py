@@ -9,8 +9,8 @@ Chosen texts form groups: one per chosen cluster, or a single one. Actions on sh
 
 A search has words that a text must all contain, in any case and order: ``rain`` finds Rain and rain's, not train;
 ``rain*`` words that begin so; ``"heavy rain"`` the phrase; ``-snow`` leaves out texts. Scripts without spaces are
-searched for the letters anywhere. Every text is read for every search: an index takes as long to make as several
-searches (``benchmarks/text_search.py``), and would not serve expressions.
+searched for the letters anywhere. Every text is read for every search: an index would have to be made and kept up to
+date, and would not serve expressions.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The map: features on a plane by UMAP (McInnes et al. 2018), for navigation only, and regions of its points.
 
 UMAP takes minutes for tens of thousands of rows. Beyond ``MOST_FITTED`` it is fitted on a sample with rows of every
-stratum (source and cluster), and each other row is placed at its nearest fitted neighbors, which preserves
-neighborhoods about as well as UMAP's own placement (``benchmarks/map_sample.py``). scikit-learn finds neighbors
-exactly; UMAP's own search compiles in every process, which takes longer than all else.
+stratum (source and cluster), and each other row is placed at its nearest fitted neighbors. scikit-learn finds neighbors
+exactly; UMAP's own search compiles in every process.
 
 umap-learn moves rows one edge at a time, which a device cannot do in parallel. There, all moves of a quarter of an
 epoch's edges come from the same positions and are added in whole numbers of 2^-32, whose sums do not depend on the

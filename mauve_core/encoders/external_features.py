@@ -258,8 +258,7 @@ def write_features(path: Path, array: NDArray[np.floating], *, half: bool = Fals
     path : Path
     array : (n, d) array
     half : bool
-        Always write float16: half the space, three digits per number. ``benchmarks/half_precision.py`` measures the
-        effect on scores.
+        Always write float16: half the space, three digits per number.
 
     Raises
     ------

@@ -5,7 +5,7 @@ p is the human share of a cluster, q the candidate's. Its cost is its part of th
 two errors at one mixture weight (section 3.1) can be negative, so they are given in nats, not as shares.
 
 Intervals of cost shares use the resamples of the scores, so a ledger and a leaderboard agree; they hold for all
-clusters at once, and cover a share's expectation at this n and k (``benchmarks/ledger_coverage.py``).
+clusters at once, and cover a share's expectation at this n and k (``tests/analysis/test_cost_intervals.py``).
 
 A cluster is stable if its difference survives other k-means seeds and other numbers of clusters.
 

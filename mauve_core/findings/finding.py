@@ -7,7 +7,7 @@ whatever the statements have to do with each other. Of several findings about th
 and holds the others. How much of the gap goes with a finding is 1 - F(P, Q held equal) / F(P, Q), F the frontier
 integral at fixed clusters, with weights that give the candidate's texts the reference's share. Both integrals are too
 large where texts are few, so each is a jackknife's estimate, and the ratio's deviation comes from the parts of both
-(delta method); a jackknife of the ratio itself keeps most of the bias (``benchmarks/calibration_shares.py``).
+(delta method); a jackknife of the ratio itself keeps most of the bias (``benchmarks/calibration.py``).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ are grown one by one (clique growing: Gramm et al., Computational Statistics & D
 removes superfluous ones. They are few, but not always the fewest, which are as hard to find as a smallest clique cover.
 
 What a result that is not significant leaves open is the effect that the test would have found with a probability of
-:data:`POWER`. At fixed n/k a standard deviation falls about as 1 / sqrt(n) (``benchmarks/detectable.py``).
+:data:`POWER`. At fixed n/k a standard deviation falls about as 1 / sqrt(n), as that of a mean of n texts.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ mean over resamples of units estimates that of the sources (Efron and Tibshirani
 **Simultaneous intervals.** An interval of one estimate does not hold for the largest of many. Half-widths have the
 ratios of scales s_j, and their size is that of the largest |x_j - mean x_j| / s_j of a resample (Romano and Wolf,
 Econometrica 2005, section 5). s_j is the standard deviation plus its mean over the estimates, or skewed ones that
-hardly vary would decide the width of all; ``benchmarks/ledger_coverage.py`` measures how often they cover.
+hardly vary would decide the width of all.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 **Measured**: the population is the smoothed histogram of the given texts; n and m texts are drawn from it many times,
 and the error is the mean of |estimate - truth| (JMLR 2023, section 7.8 and figure 21). A plain histogram lacks the rare
-bins that no text fell into and predicts far too small an error; of several populations Good-Turing comes closest
-(benchmarks/results/sampling_error.md).
+bins that no text fell into and predicts too small an error; Good-Turing smoothing estimates their mass.
 **Texts**: the numbers are doubled until the error is small enough; the error promised for n is the largest measured at
 n or more. **Clusters**: the measured error grows with k while the loss of the best partition into 2 j bins, at most
 (f(0) + f*(0)) / j (proposition 13), falls; the advice is the k with the least sum (theorem 14, equation 20). That loss
@@ -28,7 +27,7 @@ from mauve_core.stats.divergences import frontier_integral, probabilities
 # Default number of draws: the standard error of the mean error is then at most about a fortieth of it.
 REPLICATES = 1000
 
-# Smoothing that turns the histogram into the population; this one predicts the error best.
+# Smoothing that turns the histogram into the population.
 POPULATION = "good-turing"
 
 # Cells of drawn histograms scored together, few enough for the processor's cache.

@@ -4,10 +4,10 @@
 
 ``plain_estimators`` is the twin. The halves are random, with the seed that is given; the candidates are the run's
 closest, middle and farthest by MAUVE unless they are named. Direct estimation needs two models, such as that of
-``benchmarks/human_model.py`` and the candidates' own; ``--direct-texts`` lets them read a random part of the texts, the
+``human_model.py`` and the candidates' own; ``--direct-texts`` lets them read a random part of the texts, the
 same prompts of every side where all have equally many.
 
-    python benchmarks/human_model.py FOLDER
+    python -m tests.experiments.methods.human_model FOLDER
     python -m tests.experiments.methods.plain_table demo --human-model FOLDER --candidate-model smollm2-135m
 """
 

@@ -7,11 +7,11 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from benchmarks.human_model import train, unused, windows
 from mauve_core.analyses.measure_inputs import Collection
 from mauve_core.base.errors import InputError
 from mauve_core.demo.texts import Paragraph
 from mauve_core.encoders.models import load_model
+from tests.experiments.methods.human_model import train, unused, windows
 from tests.experiments.methods.plain_table import read
 from tests.tiny_models import make_llama
 

@@ -1,23 +1,68 @@
-"""What benchmarks share to draw: slopes on logarithmic axes with their standard error, panels, and a figure of them."""
+"""What benchmarks share to draw: slopes with their errors, panels, and a figure of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000")
 WIDTH, HEIGHT = 230, 220
+# Parts of the time whose means are fitted: what lasts much shorter than one of them averages out; fewest with a sample.
+BLOCKS, FEWEST = 6, 4
 
 
-def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
+def exponent(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
     """Exponent b of y = a x^b by least squares on logarithms, and its standard error; three points or more."""
     u, v = np.log(np.asarray(x, dtype=np.float64)), np.log(np.asarray(y, dtype=np.float64))
     u = u - u.mean()
     b = float(u @ v / (u @ u))
     rest = v - v.mean() - b * u
     return b, math.sqrt(float(rest @ rest) / (len(u) - 2) / float(u @ u))
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Units a minute, with a 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def in_words(self) -> str:
+        """Where the interval lies."""
+        if self.low > 0:
+            return "above zero"
+        return "below zero" if self.high < 0 else "includes zero"
+
+
+def slope(seconds: Sequence[float], values: Sequence[float]) -> Slope:
+    """Least squares through the means of ``BLOCKS`` blocks of equal duration.
+
+    Neighboring samples are alike, so their number says nothing about precision: the interval has the degrees of freedom
+    of the block means. It is wider by sqrt((1 + r) / (1 - r)) if the means' residuals still follow one another, with r
+    their lag-1 correlation, to which 1 / ``BLOCKS`` is added for what the fit takes off it. ``tests/test_plots.py``
+    simulates how often it holds the truth. A block without a sample is left out; ValueError if fewer than ``FEWEST``
+    are left.
+    """
+    x, y = np.asarray(seconds, dtype=np.float64) / 60, np.asarray(values, dtype=np.float64) - values[0]
+    u, v = stats.binned_statistic(x, [x, y], bins=BLOCKS).statistic
+    filled = ~np.isnan(u)
+    if filled.sum() < FEWEST:
+        raise ValueError(f"{filled.sum()} of {BLOCKS} blocks have a sample, and a slope needs {FEWEST}")
+    u, v = u[filled] - u[filled].mean(), v[filled] - v[filled].mean()
+    fitted = float(u @ v / (u @ u))
+    rest = v - fitted * u
+    squares, free = float(rest @ rest), len(u) - 2
+    alike = float(rest[1:] @ rest[:-1]) / squares if squares else 0.0
+    alike = min(max(alike + 1 / BLOCKS, 0.0), 0.9)
+    error = math.sqrt(squares / free / float(u @ u) * (1 + alike) / (1 - alike))
+    reach = float(stats.t.ppf(0.975, free)) * error
+    return Slope(fitted, fitted - reach, fitted + reach)
 
 
 def panel(
@@ -87,47 +132,6 @@ def series_panel(title: str, minutes: Sequence[float], values: Sequence[float]) 
         points += [f"{x:.1f},{down(float(inside.min())):.1f}", f"{x:.1f},{down(float(inside.max())):.1f}"]
     parts.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{COLOURS[0]}" stroke-width="1.2"/>')
     parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT + 28}" text-anchor="middle">minutes</text>')
-    return "".join(parts)
-
-
-def spread_panel(
-    title: str, foot: str, lines: Sequence[Sequence[Sequence[float]]], labels: Sequence[str] | None = None
-) -> str:
-    """Curves over 0, 1, 2 ... (or ``labels``) on plain axes from zero; each point is the mean of some values, a line
-    reaches from the least of them to the most; where there are none, there is no point."""
-    last, top = (
-        max(len(line) for line in lines) - 1,
-        max(max(values, default=0) for line in lines for values in line) * 1.08,
-    )
-
-    def across(number: float) -> float:
-        return 14 + (WIDTH - 28) * number / max(last, 1)
-
-    def down(value: float) -> float:
-        return HEIGHT * (1 - value / top)
-
-    parts = [f'<rect width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/><text x="6" y="-8">{title}</text>']
-    for tick in np.linspace(0, 1, 5):
-        y, value = HEIGHT * (1 - tick), tick * top
-        label = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-        parts.append(f'<line x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
-        parts.append(f'<text x="-5" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
-    for number in range(last + 1):
-        label = str(number) if labels is None else labels[number]
-        parts.append(f'<text x="{across(number):.1f}" y="{HEIGHT + 14}" text-anchor="middle">{label}</text>')
-    for line, colour in zip(lines, COLOURS, strict=False):
-        points = [
-            (across(number), float(np.mean(values)), min(values), max(values))
-            for number, values in enumerate(line)
-            if values
-        ]
-        path = " ".join(f"{x:.1f},{down(mean):.1f}" for x, mean, _, _ in points)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
-        for x, mean, low, high in points:
-            ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{down(low):.1f}" y2="{down(high):.1f}"'
-            parts.append(f'<line {ends} stroke="{colour}"/>')
-            parts.append(f'<circle cx="{x:.1f}" cy="{down(mean):.1f}" r="2.5" fill="{colour}"/>')
-    parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT + 28}" text-anchor="middle">{foot}</text>')
     return "".join(parts)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from benchmarks.trend import BLOCKS, FEWEST, Slope, slope
+from benchmarks.plots import BLOCKS, FEWEST, Slope, slope
 
 pytestmark = pytest.mark.integration
 

@@ -1,6 +1,6 @@
 """A causal model in place of the human distribution of the demo, for direct estimation (JMLR 2023, section 7.3.3).
 
-    python benchmarks/human_model.py FOLDER
+    python -m tests.experiments.methods.human_model FOLDER
 
 A causal model, by default the one that wrote the demo, is trained a little further on English Wikipedia, and written to
 FOLDER with its tokenizer, to be named as ``--human-model``. The paragraphs are those of the articles in gensim's sample
@@ -104,9 +104,9 @@ def main() -> None:
     loaded.model.save_pretrained(options.folder)
     loaded.tokenizer.save_pretrained(options.folder)
     articles = len({page_of(paragraph.id) for paragraph in chosen})
-    print(
+    sys.stdout.write(
         f"{len(batches)} windows of {options.tokens} tokens from {len(chosen)} paragraphs of {articles} articles; "
-        f"mean loss by epoch {', '.join(f'{mean:.3f}' for mean in means)} nats per token"
+        f"mean loss by epoch {', '.join(f'{mean:.3f}' for mean in means)} nats per token\n"
     )
 
 
