@@ -22,8 +22,10 @@ class Words:
     ----------
     item, items : str
         "text", "texts".
-    reference : str
-        What the P side is called before its items: "human", "real".
+    reference, references : str
+        What the P side is called before its items and as a noun: "human", "humans"; "real", "real images".
+    group : str
+        What items that belong together share: "prompt", "id".
     phrases : mapping of str to str
         What else is said otherwise, by what is said of texts; longer phrases come before their parts.
     """
@@ -31,6 +33,8 @@ class Words:
     item: str
     items: str
     reference: str = "human"
+    references: str = "humans"
+    group: str = "prompt"
     phrases: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -45,7 +49,25 @@ class Words:
 
     def against(self, source: str) -> Words:
         """Return the words for texts of P that ``source`` wrote, as in ``Corpus.source``; these if it is empty."""
-        return replace(self, reference="reference", phrases=_OF_A_REFERENCE) if source and self == TEXTS else self
+        if not source or self != TEXTS:
+            return self
+        return replace(self, reference="reference", references="the reference", phrases=_OF_A_REFERENCE)
+
+    @property
+    def halves(self) -> str:
+        """``human vs. human``: one part of the items of P against another."""
+        return f"{self.reference} vs. {self.reference}"
+
+    @property
+    def slots(self) -> dict[str, str]:
+        """What fills each slot of a sentence: ``items``, ``reference_items``; ``Items`` where it begins one."""
+        names = "item", "items", "one", "reference", "references", "reference_items", "group", "halves"
+        found = {name: str(getattr(self, name)) for name in names}
+        return found | {name.capitalize(): each.capitalize() for name, each in found.items()}
+
+    def fill(self, sentence: str) -> str:
+        """Fill the slots of a sentence of the program: ``The {items} are compared.``"""
+        return sentence.format_map(self.slots)
 
     def count(self, n: int) -> str:
         """``1 text``, ``2,000 texts``."""
@@ -151,4 +173,4 @@ def real_items(item: str, items: str) -> Words:
         "humans": real,
         "people": real,
     }
-    return Words(item, items, "real", phrases)
+    return Words(item, items, "real", real, "id", phrases)

@@ -184,7 +184,9 @@ def _ledger(direction: str) -> Callable[[Comparison, View], go.Figure]:
         where = comparison, view.partition, view.candidate
         tested = gap_test(*where)
         if not tested.explains:
-            raise InputError(tested.in_words().rstrip("."), todo="Draw the figure clusters, which needs no gap")
+            raise InputError(
+                tested.in_words(comparison.words).rstrip("."), todo="Draw the figure clusters, which needs no gap"
+            )
         rows = ledger_rows(costed_table(*where, view.seed, view.weight), direction)
         return ledger_figure(rows, direction, colour=_colour(comparison, view), words=comparison.words)
 

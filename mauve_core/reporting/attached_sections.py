@@ -100,7 +100,7 @@ def _gaps(
                 NONE if own is None or gap is None else f"{value_label(gap)}\n({rank_label(own.rank, own.tied)})"
             )
     note = "In parentheses the rank, the smallest gap first, = where it is shared."
-    note += f" {measure_tests_sentence(tests)}" if tests else ""
+    note += f" {measure_tests_sentence(tests, words)}" if tests else ""
     columns = ("Texts", *map(measure_title, measures))
     return Table("Gap to the human texts, |T(Q) − T(P)|", columns, tuple(map(tuple, rows)), note)
 

@@ -125,7 +125,7 @@ def _part(run: Run, candidate: str, index: int, chosen: int | None) -> Part:
         blocks = [
             score,
             *_chosen(run, candidate, table, chosen),
-            Remarks((run.comparison.words.said(tested.in_words()),)),
+            Remarks((tested.in_words(run.comparison.words),)),
             _histogram(run, table, candidate, index, shown),
         ]
         return Part(candidate, tuple(blocks), open=index == 0)

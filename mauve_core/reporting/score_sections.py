@@ -92,8 +92,7 @@ def _like_for_like(comparison: Comparison) -> tuple[Table, ...]:
     columns, rows = like_for_like_rows(comparison)
     if not rows:
         return ()
-    said = comparison.words.said
-    title, note = said("Like for like with human vs. human"), said(LIKE_FOR_LIKE_NOTE)
+    title, note = f"Like for like with {comparison.words.halves}", comparison.words.fill(LIKE_FOR_LIKE_NOTE)
     return (Table(title, columns, tuple(rows), note, folded=True),)
 
 
@@ -198,9 +197,9 @@ def making_section(comparison: Comparison) -> Section:
     environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
     empty = Table(
         tables.EMPTY_CLUSTERS_TITLE,
-        tuple(map(comparison.words.said, tables.EMPTY_CLUSTERS_COLUMNS)),
+        tuple(map(comparison.words.fill, tables.EMPTY_CLUSTERS_COLUMNS)),
         tuple(tables.empty_cluster_rows(comparison)),
-        comparison.words.said(tables.EMPTY_CLUSTERS_NOTE),
+        comparison.words.fill(tables.EMPTY_CLUSTERS_NOTE),
         folded=True,
     )
     blocks = (sources, Remarks(excluded), empty, settings, environment)
@@ -269,9 +268,10 @@ def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str
 
 def preflight_section(run: Run) -> Section:
     """The flagged kinds of format in a table; a sentence where there is none."""
-    found, said = run_preflight(run), run.comparison.words.said
-    remarks = (said(headline(found)),)
+    found, words = run_preflight(run), run.comparison.words
+    remarks = (headline(found, words),)
     if not found.shown:
         return Section("format", "Format", (Remarks(remarks),))
-    table = Table("Differences of format", tuple(map(said, COLUMNS)), tuple(shown_rows(found)), rule_sentence(found))
+    columns, rows = tuple(map(words.fill, COLUMNS)), tuple(shown_rows(found, words=words))
+    table = Table("Differences of format", columns, rows, rule_sentence(found, words))
     return Section("format", "Format", (Remarks(remarks, weighty=True), table))

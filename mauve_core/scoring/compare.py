@@ -196,7 +196,7 @@ def compare(
             dataclasses.replace(each, partitions=partitioned.pairwise[each.name]) for each in comparison.candidates
         ),
         joint=partitioned.joint,
-        warnings=tuple(filter(None, (encoded[HUMAN].source.words.said(partitioned.why_no_halves),))),
+        warnings=tuple(filter(None, (encoded[HUMAN].source.words.fill(partitioned.why_no_halves),))),
         halves=_halves(encoded[HUMAN].source, partitioned.halves),
     )
     comparison = scored(comparison, partitioned.like_for_like, progress, used)

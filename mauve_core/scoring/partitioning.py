@@ -163,7 +163,11 @@ def _like_for_like(
     sizes = {name: rows.size for name, rows in first.items()}
     n = drawn[0].one.size
     if n < MIN_TEXTS:
-        return (), f"{sizes[HUMAN]} human texts are too few, or too alike, to compare one half with the other.", {}
+        return (
+            (),
+            f"{sizes[HUMAN]} {{reference_items}} are too few, or too alike, to compare one half with the other.",
+            {},
+        )
     whole = score.k or default_k(sizes[HUMAN], sizes[HUMAN])
     settings = dataclasses.replace(score, k=max(2, round(n * whole / sizes[HUMAN])))
     names = [name for name in features if name != HUMAN and all(name in split.candidates for split in drawn)]

@@ -366,9 +366,10 @@ def _few(sources: Sequence[Source]) -> str:
     fewest = min(source.n_scored for source in sources)
     if fewest >= FEW_TEXTS:
         return ""
-    return sources[0].words.said(
-        f"{fewest} texts per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates. More texts "
-        "narrow the intervals; the bias of a score depends on the texts per cluster and stays."
+    items = sources[0].words.items
+    return (
+        f"{fewest} {items} per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates. More "
+        f"{items} narrow the intervals; the bias of a score depends on the {items} per cluster and stays."
     )
 
 
@@ -452,8 +453,9 @@ def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> s
         else:
             count, among = sum(each in human for each in corpus.contents), ""
         named += [f"{count:,} of {source.name}{among}"] if count else []
-    said = sources[0].words.said("Texts that also occur verbatim on the human side")
-    return f"{said}: {', '.join(named)}." if named else ""
+    words = sources[0].words
+    also = f"{words.items.capitalize()} that also occur verbatim among the {words.reference_items}"
+    return f"{also}: {', '.join(named)}." if named else ""
 
 
 def _one_seed(config: CompareConfig) -> str:

@@ -182,6 +182,4 @@ def answer_sentence(candidate: str, colour: str, names: tuple[str, ...], table: 
 def show_no_gap(here: Focus) -> None:
     """The result of the test, in words."""
     run_id, kind, candidate, _ = here.key
-    st.info(
-        here.run.comparison.words.said(cache.gap_test(run_id, kind, candidate).in_words()), icon=":material/balance:"
-    )
+    st.info(cache.gap_test(run_id, kind, candidate).in_words(here.run.comparison.words), icon=":material/balance:")

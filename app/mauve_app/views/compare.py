@@ -181,17 +181,17 @@ def _row(key: str, rank: str, name: str, estimate: Estimate) -> DeltaGenerator:
 
 def _reason(run: Run, state: State, name: str) -> None:
     """What is found in the candidate's costliest cluster, which opens its texts; else its clusters."""
-    found = cache.main_reason(run.id, name)
+    found, words = cache.main_reason(run.id, name), run.comparison.words
     cluster = None if found is None else found.cluster
     if found is not None:
-        label = run.comparison.words.said(found.sentence if found.where == "all" else found.finding)
+        label = (found.sentence if found.where == "all" else found.finding)(words)
         names = cache.cluster_names(run.id, "pairwise", name, run.comparison.median_seed(name))
         detail = found.detail[:1].upper() + found.detail[1:]
         about = f"{detail}. Opens “{names[found.cluster]}”: {found.cost}."
     elif cache.gap_test(run.id, "pairwise", name).explains:
         label, about = "no clear main difference", "Opens its clusters."
     else:
-        label, about = run.comparison.words.said("could be a gap between human texts"), "Opens its clusters."
+        label, about = f"could be a gap between {words.reference_items}", "Opens its clusters."
     view = changed(state, candidate=name, partition=None, seed=None, cluster=cluster)
     st.page_link(
         "views/clusters.py",
@@ -385,7 +385,7 @@ def _matrix(run: Run, found: Sequence[Difference]) -> None:
         file_name=f"{run.name}-differences",
         alt="Differences of every two candidates, and which are told apart; the CSV has the numbers.",
     )
-    told = (tests_sentence(found, comparison.words), comparison.words.said(disagreement_sentence(found)))
+    told = (tests_sentence(found, comparison.words), disagreement_sentence(found))
     st.caption(
         f"Violet: the row is closer to the {comparison.words.reference_items}; brown: the column is. "
         f"Bold with a dot: told apart.  \n{' '.join(filter(None, told))}  \nPairwise partitions, the "
@@ -427,16 +427,16 @@ def _formats(run: Run) -> None:
         return
     words = run.comparison.words
     rows = [
-        (words.said(kind), f"**{escaped(short_name(candidate))}**", *cells)
-        for kind, candidate, *cells in shown_rows(found)
+        (kind, f"**{escaped(short_name(candidate))}**", *cells)
+        for kind, candidate, *cells in shown_rows(found, words=words)
     ]
     with st.expander(short_headline(found), icon=":material/warning:"):
         st.table(
-            pd.DataFrame(rows, columns=list(map(words.said, COLUMNS))),
+            pd.DataFrame(rows, columns=list(map(words.fill, COLUMNS))),
             border="horizontal",
             hide_index=True,
         )
-        st.caption(f"The scores below count these differences, too. {rule_sentence(found)}")
+        st.caption(f"The scores below count these differences, too. {rule_sentence(found, words)}")
         if found.flagged and access.may_change():
             _normalize(run, found)
 
@@ -516,9 +516,9 @@ def _like_for_like(run: Run) -> None:
     columns, rows = leaderboard.like_for_like_rows(run.comparison)
     if not rows:
         return
-    said = run.comparison.words.said
+    words = run.comparison.words
     part = st.expander(
-        said("Like for like with human vs. human"), icon=":material/balance:", key="like_for_like", on_change="rerun"
+        f"Like for like with {words.halves}", icon=":material/balance:", key="like_for_like", on_change="rerun"
     )
     if part.open:
         with part:
@@ -527,7 +527,7 @@ def _like_for_like(run: Run) -> None:
                 for name, *rest in rows
             ]
             st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)
-            st.caption(said(f"{like_for_like_sentence(run.comparison)}  \n{LIKE_FOR_LIKE_NOTE}"))
+            st.caption(f"{like_for_like_sentence(run.comparison)}  \n{words.fill(LIKE_FOR_LIKE_NOTE)}")
 
 
 def _serious_warnings(comparison: Comparison) -> None:

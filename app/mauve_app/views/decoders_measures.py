@@ -411,7 +411,7 @@ def _differences(run: Run, measurements: Measurements, measure: str, order: Sequ
             )
             st.caption(
                 f"{colors} Bold with a dot: told apart.  "
-                f"\n{run.comparison.words.said(measure_tests_sentence(found))}  \n{CONFIDENCE:.0%} intervals and p "
+                f"\n{measure_tests_sentence(found, run.comparison.words)}  \n{CONFIDENCE:.0%} intervals and p "
                 f"on hover; the CSV also has the tests of the values T(Q)."
             )
 

@@ -132,14 +132,14 @@ def _enough(run_id: str) -> None:
 def _empty_clusters(run: Run) -> None:
     """How many clusters lack a side, for every candidate."""
     rows = [(f"**{escaped(short_name(name))}**", *cells) for name, *cells in tables.empty_cluster_rows(run.comparison)]
-    said = run.comparison.words.said
+    words = run.comparison.words
     with st.expander(tables.EMPTY_CLUSTERS_TITLE, icon=":material/grid_off:", key="empty_clusters"):
         st.table(
-            pd.DataFrame(rows, columns=[*map(said, tables.EMPTY_CLUSTERS_COLUMNS)]),
+            pd.DataFrame(rows, columns=[*map(words.fill, tables.EMPTY_CLUSTERS_COLUMNS)]),
             border="horizontal",
             hide_index=True,
         )
-        st.caption(said(tables.EMPTY_CLUSTERS_NOTE))
+        st.caption(words.fill(tables.EMPTY_CLUSTERS_NOTE))
 
 
 def _enough_texts(run: Run, advice: TextAdvice, style: Style) -> None:

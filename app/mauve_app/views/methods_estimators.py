@@ -122,7 +122,7 @@ def _scores(run: Run, table: MethodTable) -> None:
         },
     )
     ceiling = table.results[0].ceiling
-    halves = "" if ceiling is None else f"{human_vs_human_sentence(ceiling.n)} "
+    halves = "" if ceiling is None else f"{human_vs_human_sentence(run.comparison.words, ceiling.n)} "
     sizes = sorted({score.n for result in table.results for score in result.scores.values()})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     st.caption(
