@@ -444,7 +444,9 @@ def share_label(row: pd.Series, share: str) -> str:
     return percent_with_interval(row[share], row[f"{share}_low"], row[f"{share}_high"])
 
 
-def cluster_sentence(table: pd.DataFrame, candidate: str, said: Callable[[str], str] = str) -> str:
+def cluster_sentence(
+    table: pd.DataFrame, candidate: str, said: Callable[[str], str] = str, words: Words = TEXTS
+) -> str:
     """Say which clusters the candidate over- and under-produces most; "" without clusters.
 
     ``candidate`` is written as it is; ``said`` writes the names of clusters, which are untrusted.
@@ -455,7 +457,8 @@ def cluster_sentence(table: pd.DataFrame, candidate: str, said: Callable[[str], 
         if rows.empty:
             continue
         row = rows.iloc[0]
-        shares = f"{share_label(row, 'q')} of its texts against {share_label(row, 'p')} of the human texts"
+        own, human = share_label(row, "q"), share_label(row, "p")
+        shares = f"{own} of its {words.items} against {human} of the {words.reference_items}"
         if row["p_low"] <= row["q_high"] and row["q_low"] <= row["p_high"]:
             shares += " (these intervals overlap)"
         parts.append(f"{'it' if parts else candidate} {verb} “{said(row['name'])}” most: {shares}")

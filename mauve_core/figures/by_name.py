@@ -253,7 +253,7 @@ def _about(comparison: Comparison) -> str:
     seeds = f"mean ± sd over {score.seeds} k-means seeds" if score.seeds > 1 else "one k-means seed, no spread known"
     return (
         f"Pairwise partitions; {seeds}; below it the {texts_interval(score.confidence)}. "
-        f"{_safe(places_sentence(comparison))} {comparison.human.n:,} human texts; "
+        f"{_safe(places_sentence(comparison))} {comparison.human.n:,} {comparison.words.reference_items}; "
         f"encoder: {_safe(comparison.config.made_by)}; c = {score.scale:g}."
     )
 

@@ -374,12 +374,12 @@ def _few(sources: Sequence[Source]) -> str:
 
 
 def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
-    k, fewest = config.score.k, min(source.n_scored for source in sources)
+    k, fewest, items = config.score.k, min(source.n_scored for source in sources), sources[0].words.items
     if k is None or fewest >= FEW_PER_CLUSTER * k:
         return ""
     return (
-        f"{k} clusters for {fewest} texts per side leave {fewest / k:.1f} texts per cluster: "
-        "the scores are mostly noise; the papers set k to a tenth of the texts."
+        f"{k} clusters for {fewest} {items} per side leave {fewest / k:.1f} {items} per cluster: the scores are mostly "
+        f"noise; the papers set k to a tenth of the {items}."
     )
 
 
@@ -388,8 +388,9 @@ def _capped_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
     if config.score.k is not None or tenth_of_texts(fewest, fewest) <= MOST_CLUSTERS:
         return ""
     return (
-        f"k is {MOST_CLUSTERS:,}, not a tenth of {fewest:,} texts: a larger k costs far more and ranks models no "
-        "better. A smaller k (100 or more), set explicitly, ranks as well in far less time; compare scores of equal k."
+        f"k is {MOST_CLUSTERS:,}, not a tenth of {fewest:,} {sources[0].words.items}: a larger k costs far more and "
+        "ranks models no better. A smaller k (100 or more), set explicitly, ranks as well in far less time; compare "
+        "scores of equal k."
     )
 
 

@@ -28,7 +28,6 @@ from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.words import TEXTS
-from mauve_core.base.words import TEXTS
 from mauve_core.figures.theme import as_label
 from mauve_core.findings.precomputed import run_main_reason
 from mauve_core.findings.sentences import Sentence

@@ -234,7 +234,6 @@ def _curves(run_id: str) -> None:
             order=order,
             chosen=chosen,
             leading=cache.leading_clusters(run_id, state.partition, state.smoothing),
-            words=run.comparison.words,
         ),
         key="frontier_chart",
         file_name=f"{run.name}-divergence-curves",
