@@ -16,7 +16,7 @@ from mauve_core.base.formatting import TO, correlation, with_plain_spaces
 from mauve_core.figures import agreement as figures
 from mauve_core.runs import RunStore
 from mauve_core.scoring.result import Candidate, Estimate
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, TITLES, standings
+from mauve_core.scoring.tables import TITLES, standings
 
 
 def cell(estimate: Estimate) -> str:
@@ -39,7 +39,7 @@ def table(run_id: str) -> str:
         tie = " =" if standing.tied else ""
         lines.append(f"| {standing.rank}{tie} | {candidate.name} | {candidate.source.n} | {scores(candidate)} |")
     if comparison.halves is not None:
-        lines.append(f"| | {HUMAN_VS_HUMAN} | {comparison.halves.source.n} | {scores(comparison.halves)} |")
+        lines.append(f"| | {comparison.words.halves} | {comparison.halves.source.n} | {scores(comparison.halves)} |")
     seconds = comparison.environment["seconds"]
     texts = sum(source.n for source in comparison.sources)
     versions = comparison.environment["versions"]

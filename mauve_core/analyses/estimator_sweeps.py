@@ -333,7 +333,7 @@ class SweepTask(RunTask):
         if self.values is None:
             return None
         texts = sum(source.n for source in run.comparison.sources)
-        each = f"{len(self.values)} value{'s' * (len(self.values) > 1)} of {texts:,} texts"
+        each = f"{len(self.values)} value{'s' * (len(self.values) > 1)} of {run.comparison.words.count(texts)}"
         seeds = self.seeds or run.comparison.config.score.seeds
         like = self.over, f"{seeds} seeds", settings_in_words(run.comparison.config)
         return Amount(like, len(self.values) * texts, each, "all" if self.over == "length" else "none")

@@ -766,7 +766,7 @@ class CompareMethodsTask(RunTask):
         """All texts, under the same methods, with as many seeds and permutations."""
         texts = sum(source.n for source in run.comparison.sources)
         settings = f"{self.seeds} seeds", f"{self.permutations} permutations", f"{self.models}"
-        return Amount((*sorted(self.methods), *settings), texts, f"{texts:,} texts")
+        return Amount((*sorted(self.methods), *settings), texts, run.comparison.words.count(texts))
 
     def compute(self, progress: Progress = silent) -> MethodTable:
         """Score the run's candidates and keep the table."""

@@ -808,7 +808,9 @@ class MeasureTask(RunTask):
     def amount(self, run: Run) -> Amount:
         """All texts, under the same measures and model."""
         texts = sum(source.n for source in run.comparison.sources)
-        return Amount((*sorted(self.measures or MEASURES), f"model {self.model}"), texts, f"{texts:,} texts")
+        return Amount(
+            (*sorted(self.measures or MEASURES), f"model {self.model}"), texts, run.comparison.words.count(texts)
+        )
 
     def compute(self, progress: Progress = silent) -> Measurements:
         """Measure, and keep the result with earlier measurements; errors as in ``measure_run``."""

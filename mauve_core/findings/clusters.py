@@ -55,11 +55,11 @@ ADDS, MISSES = "adds", "misses"
 ORDERS = {
     "cost": "Cost",
     "difference": "Difference p − q",
-    "p": "Human share p",
+    "p": "{Reference} share p",
     "q": "Model share q",
     "type_1_nats": "Type I error",
     "type_2_nats": "Type II error",
-    "found": "Texts found",
+    "found": "{Items} found",
     "cluster": "Cluster number",
 }
 

@@ -487,8 +487,6 @@ def _letter(number: int) -> str:
     return f"{_LETTERS[place]}{again or ''}"
 
 
-HUMAN_VS_HUMAN = "human vs. human"
-
 # The score that tables show like for like; JSON has all.
 REFERENCE_SCORE = "mauve"
 
