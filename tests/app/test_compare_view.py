@@ -238,8 +238,8 @@ def test_the_weight_moves_both_errors_in_words(open_page: OpenPage, stored_run: 
     app.slider(key="url_weight").set_value(0.2).run()
     assert url_of(app)["weight"] == "0.2"
     words = " ".join(element.value for element in app.markdown)
-    assert "the model writes what humans don't" in words
-    assert "humans write what the model misses" in words
+    assert "the model has what the human texts lack" in words
+    assert "the human texts have what the model lacks" in words
     rows = errors_table(app)
     placed = [f"**{standing.candidate.name}**" for standing in standings(stored_run.comparison)]
     assert rows["Candidate"].tolist() == placed  # as in the leaderboard
