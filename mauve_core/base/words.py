@@ -53,7 +53,7 @@ class Words:
         return found | {name.capitalize(): each.capitalize() for name, each in found.items()}
 
     def fill(self, sentence: str) -> str:
-        """Fill the slots of a sentence, which no name or text from elsewhere is in yet: ``The {items} are compared.``"""
+        """Fill the slots of a sentence that holds no name or text from elsewhere: ``The {items} are compared.``"""
         return sentence.format_map(self.slots)
 
     def against(self, source: str) -> Words:

@@ -239,7 +239,7 @@ def spread_sentence(comparison: Comparison) -> str:
     return (
         f"{spread}. Of several generations, the score is the mean of theirs: \u00b1 (seeds) is the spread of this mean "
         "over the k-means seeds, \u00b1 (generations) the spread over generations, each averaged over the seeds; "
-        "scores like for like with human vs. human take the first generation"
+        f"scores like for like with {comparison.words.halves} take the first generation"
     )
 
 

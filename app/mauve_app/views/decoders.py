@@ -52,7 +52,7 @@ _OF_TEXTS = (
     "Those on the left take seconds to minutes; for those on the right, a model reads every text.",
 )
 
-_OF_FEATURES = "**unlike** the human texts (precision), or **too much alike** (recall, coverage, the Vendi score)"
+_OF_FEATURES = "**unlike** the {reference_items} (precision), or **too much alike** (recall, coverage, the Vendi score)"
 
 
 def main() -> None:
@@ -117,7 +117,8 @@ def _measures(run: Run) -> None:
         ways, how_long = _OF_TEXTS if run.comparison.has_words else (_OF_FEATURES, "They take seconds to minutes.")
         page_chrome.nothing_yet(
             "Nothing has been measured yet.",
-            f"A score says how far a candidate is from the {words.reference_items}; measures say in what way: {ways}. "
+            f"A score says how far a candidate is from the {words.reference_items}; measures say in what way: "
+            f"{words.fill(ways)}. "
             f"Each is T(Q) of a candidate next to T(P) of the {words.reference_items}; the gap between the two is what "
             "counts.",
             f"Press *Measure* below, or run `mauve-lens measure {run.id}`. {how_long}",

@@ -238,9 +238,10 @@ def _note(frame: pd.DataFrame, index: int) -> str:
 
 
 def _plane(run: Run, measurements: Measurements, order: Sequence[str], names: Sequence[str]) -> None:
+    words = run.comparison.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.caption(
-            run.comparison.words.fill(
+            words.fill(
                 "{Items} can be too predictable or too surprising, too repetitive or too diverse. A good candidate "
                 "lies where the {reference_items} do."
             ),
@@ -258,14 +259,16 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str], names: Se
         st.info("No candidate has both measures.")
         return
     charts.show_chart(
-        figures.plane_figure(frame, across, along, order, run.comparison.words),
+        figures.plane_figure(frame, across, along, order, words),
         key="plane_chart",
         file_name=f"{run.name}-{across}-{along}",
         alt=f"{measure_title(across)} against {measure_title(along)} of every candidate and the "
-        f"{words().reference_items}; the tables above have the numbers.",
+        f"{words.reference_items}; the tables above have the numbers.",
     )
-    human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two measures has no T(P)."
-    st.caption(f"{human} Lines: about 95% intervals over {run.comparison.words.items}. n as in the table above.")
+    human = "One of the two measures has no T(P)."
+    if HUMAN in set(frame["source"]):
+        human = f"Blue cross: the {words.reference_items}."
+    st.caption(f"{human} Lines: about 95% intervals over {words.items}. n as in the table above.")
 
 
 def _has(measurements: Measurements, measure: str, candidate: str) -> bool:

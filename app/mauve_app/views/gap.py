@@ -358,11 +358,11 @@ SELECTIONS: dict[Selection, str] = {
 }
 ACTIONS: dict[Action, str] = {
     "drop": "Drop",
-    "cap": "Cap at the human share",
-    "match": "Match the human share",
+    "cap": "Cap at the {reference} share",
+    "match": "Match the {reference} share",
     "weight": "Weight",
 }
-SIDES: dict[Side, str] = {"model": "the model's texts", "human": "human texts", "both": "both"}
+SIDES: dict[Side, str] = {"model": "the model's {items}", "human": "{reference_items}", "both": "both"}
 
 KEPT_CLUSTERS = "Uses the run's own clusters, unchanged; a full recomputation would cluster again."
 
