@@ -112,7 +112,7 @@ def described(table: AttributeTable, words: Words, plain: Callable[[str], str] =
     """Describe the texts and clusters behind the numbers and the spreads; ``plain`` escapes names from files."""
     settings = table.settings
     texts = settings.get("texts", {})
-    whose = ", ".join(f"{n:,} of {plain(name)}" for name, n in list(texts.items())[:2])
+    whose = ", ".join(f"{n:,} of {plain(words.source(name))}" for name, n in list(texts.items())[:2])
     if len(texts) > 2:
         whose = f"{sum(texts.values()):,} of all {len(texts)} sides"
     pair = settings.get("candidate")

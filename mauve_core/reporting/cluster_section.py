@@ -409,7 +409,7 @@ def diversity_section(run: Run) -> Section | None:
 CAPTURED = "What clusters capture"
 
 _READING = (
-    "How well do clusters predict metadata columns and simple text properties as their number grows? If length alone "
+    "How well do clusters predict metadata columns and simple properties as their number grows? If length alone "
     "explains the clusters, it may also explain the score. In half of the {items}, each cluster is assigned its most "
     "frequent value; the other half is guessed."
 )
