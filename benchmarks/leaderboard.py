@@ -17,7 +17,7 @@ from mauve_core.base.formatting import TO, correlation, with_plain_spaces
 from mauve_core.figures import agreement as figures
 from mauve_core.runs import RunStore
 from mauve_core.scoring.result import Candidate, Estimate
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, standings
+from mauve_core.scoring.tables import standings
 from mauve_core.stats.scores import SCORES
 
 
@@ -37,7 +37,7 @@ def table(run_id: str) -> str:
         own, tie = standing.candidate, " =" if standing.tied else ""
         rows.append([f"{standing.rank}{tie}", own.name, str(own.source.n), *scores(own)])
     if comparison.halves is not None:
-        rows.append(["", HUMAN_VS_HUMAN, str(comparison.halves.source.n), *scores(comparison.halves)])
+        rows.append(["", comparison.words.halves, str(comparison.halves.source.n), *scores(comparison.halves)])
     seconds = comparison.environment["seconds"]
     texts = sum(source.n for source in comparison.sources)
     versions = comparison.environment["versions"]

@@ -25,7 +25,7 @@ from mauve_core.base.errors import InputError, ModelUnavailableError, is_of_libr
 from mauve_core.base.extras import MissingPackageError
 from mauve_core.base.formatting import short
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.base.words import Words, real_items
+from mauve_core.base.words import Words
 from mauve_core.encoders.by_content import ContentEncoder, ItemModel
 from mauve_core.encoders.catalogue import ModelIdentity, PackagedModel, identity_of_package
 from mauve_core.encoders.loading import reading_weights
@@ -85,7 +85,7 @@ class MoleculeKind(Unperturbed):
     """Molecules; see :class:`mauve_core.texts.kinds.Kind`."""
 
     name: str = "molecule"
-    words: Words = field(default_factory=lambda: real_items("molecule", "molecules"))
+    words: Words = field(default_factory=lambda: Words("molecule", "molecules", "real", "real molecules", "id"))
     model: str = CHEMNET
     offer: Offer = field(default_factory=lambda: _offer())
     suffixes: tuple[str, ...] = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)

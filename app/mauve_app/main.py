@@ -35,14 +35,14 @@ of_texts: Literal["visible", "hidden"] = "visible" if kind.has_words else "hidde
 sections = {
     "Compare": [
         st.Page("views/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
-        st.Page("views/decoders.py", title=page_chrome.said("Decoders"), icon=":material/tune:"),
+        st.Page("views/decoders.py", title="Decoders" if kind.has_words else "Measures", icon=":material/tune:"),
     ],
     "Look inside": [
         st.Page("views/findings.py", title="Findings", icon=":material/lightbulb:"),
         st.Page("views/clusters.py", title="Clusters", icon=":material/bar_chart:"),
         st.Page("views/gap.py", title="Gap", icon=":material/balance:"),
         st.Page("views/map.py", title="Map", icon=":material/scatter_plot:"),
-        st.Page("views/texts.py", title=page_chrome.said("Texts"), icon=":material/article:"),
+        st.Page("views/texts.py", title=page_chrome.words().items.capitalize(), icon=":material/article:"),
     ],
     "Test": [
         st.Page("views/probes.py", title="Probes", icon=":material/experiment:"),

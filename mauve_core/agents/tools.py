@@ -210,7 +210,7 @@ def reason_of(run: Run, candidate: str) -> MainReason | None:
         return None
     return MainReason(
         candidate=numbers_of(run.comparison)[candidate],
-        sentence=with_plain_spaces(without_words(reason).sentence),
+        sentence=with_plain_spaces(without_words(reason).sentence(run.comparison.words)),
         words=[cut(word) for word in reason.words],
         cluster=reason.cluster,
         cost=with_plain_spaces(reason.cost),
@@ -259,7 +259,9 @@ def _leaderboard_help(comparison: Comparison, score: str) -> list[str]:
         pairing_sentence(comparison),
     ]
     if comparison.halves is not None:
-        notes.append(human_vs_human_sentence(comparison.halves.source.n, comparison.halves.partitions[0].k))
+        notes.append(
+            human_vs_human_sentence(comparison.words, comparison.halves.source.n, comparison.halves.partitions[0].k)
+        )
     return [with_plain_spaces(note) for note in notes if note]
 
 
@@ -267,11 +269,11 @@ def _result(found: Difference, comparison: Comparison) -> str:
     by = f"{SCORES[found.score].title} differs by {difference_in_words(found)}"
     is_first = (found.difference > 0) == SCORES[found.score].higher_is_closer
     closer, other = map(Name, (found.first, found.second) if is_first else (found.second, found.first))
-    parts = filled("{} is closer to the human texts than {}: {}.", closer, other, by)
+    parts = filled("{} is closer to the {reference_items} than {}: {}.", closer, other, by, words=comparison.words)
     if not found.told_apart:
         parts = filled("{} and {} are not told apart: {}.", Name(found.first), Name(found.second), by)
     said = Sentence(under(comparison.config.encoder, comparison.config.features_from, parts))
-    return in_our_words(said.said_of(comparison.words), numbers_of(comparison))
+    return in_our_words(said, numbers_of(comparison))
 
 
 Side = Literal["human", "candidate"]
@@ -317,7 +319,7 @@ class View:
         """Whether there is a gap to explain, in a sentence."""
         found = run_gap_test(self.run, KIND, self.candidate)
         if not found.explains:
-            return with_plain_spaces(found.in_words())
+            return with_plain_spaces(found.in_words(self.run.comparison.words))
         return f"The candidate's texts differ from the human texts (p = {significant(found.p_value)})."
 
     def sizes(self, cluster: int) -> tuple[int, int]:

@@ -308,7 +308,10 @@ def _overlap(run: Run, other: OtherTexts, sources: Sequence[str]) -> list[str]:
     if not shared:
         return []
     are = verb(shared, "is", "are")
-    return [f"{shared:,} of the {len(other.corpus):,} texts of {other.title} {are} among the texts looked at."]
+    return [
+        f"{shared:,} of the {run.comparison.words.count(len(other.corpus))} of {other.title} {are} among those looked "
+        "at."
+    ]
 
 
 # Default numbers of clusters, relative to the run's own.
@@ -414,7 +417,8 @@ def attributes_run(
     rows = (*table.rows, *other_rows)
     notes += [
         *table.notes,
-        *map(run.comparison.words.said, (*_on_spread(n, ks_found, splits, score), *_on_explained(rows))),
+        *_on_spread(n, ks_found, splits, score, run.comparison.words.items),
+        *_on_explained(rows, run.comparison.words.items),
     ]
     return AttributeTable(table.rows, settings, tuple(notes), other_rows or None)
 
@@ -479,24 +483,24 @@ def _partitions(
     return [part for k in sorted(by_k) for part in by_k[k]], notes
 
 
-def _on_spread(n: int, ks: Sequence[int], splits: int, score: ScoreConfig) -> list[str]:
+def _on_spread(n: int, ks: Sequence[int], splits: int, score: ScoreConfig, items: str) -> list[str]:
     """What the spread covers, and when it is unreliable."""
     few = ", ".join(str(k) for k in ks if n < FEW_PER_CLUSTER * k)
-    notes = ["Accuracy and R² are of held-out texts, half of the texts in each split."]
+    notes = [f"Accuracy and R² are of held-out {items}, half of the {items} in each split."]
     if few:
-        notes.append(f"At k = {few}, a cluster has fewer than {FEW_PER_CLUSTER} of these texts on average.")
+        notes.append(f"At k = {few}, a cluster has fewer than {FEW_PER_CLUSTER} of these {items} on average.")
     if score.seeds == 1:
-        notes.append("With one seed, what is computed from all texts at once has no spread.")
+        notes.append(f"With one seed, what is computed from all {items} at once has no spread.")
     if score.seeds * splits == 1:
         notes.append("With one seed and one split, there is no spread at all.")
     return notes
 
 
-def _on_explained(rows: Sequence[Attribute]) -> list[str]:
+def _on_explained(rows: Sequence[Attribute], items: str) -> list[str]:
     worse = [row for row in rows if "r2" in row.scores and row.scores["r2"].mean < 0]
     if not worse:
         return []
-    return ["R² is below 0 where the mean of a cluster's few texts is a worse guess than the mean of all texts."]
+    return [f"R² is below 0 where the mean of a cluster's few {items} is a worse guess than the mean of all {items}."]
 
 
 def _settings(clustering: _Clustering, source: str, looked_at: Sequence[str], splits: int) -> dict[str, Any]:

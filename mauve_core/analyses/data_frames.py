@@ -169,7 +169,7 @@ def ledger(
     if table["cost"].isna().any():
         comparison = of.comparison if isinstance(of, Run) else of
         tested = gap_test(comparison, kind, comparison.the_candidate(candidate).name)
-        raise InputError(tested.in_words().rstrip("."), todo="Look at clusters(), which needs no gap")
+        raise InputError(tested.in_words(comparison.words).rstrip("."), todo="Look at clusters(), which needs no gap")
     if most < 1:
         raise InputError("most cannot be used", allowed="1 or more clusters", received=str(most))
     parts = [ledger_rows(table, direction, most) for direction in DIRECTIONS]

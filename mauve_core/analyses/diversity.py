@@ -24,6 +24,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, as_percent, interval, percent_interval, written
 from mauve_core.base.json_codec import Count, Share, Within
+from mauve_core.base.words import Words
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.estimators.token_sequences import Overlap
 from mauve_core.findings.precomputed import run_cluster_names
@@ -683,12 +684,12 @@ def agreement_in_words(found: Agreement, quote: Callable[[str], str]) -> str:
     return f"{than} two of {quote(found.own_of)}"
 
 
-def missed_sentence(missed: MissedClusters) -> str:
-    """How many human clusters a candidate does not reach, against chance."""
+def missed_sentence(missed: MissedClusters, words: Words) -> str:
+    """How many clusters of P a candidate does not reach, against chance."""
     n = f"{missed.n:,}"
     return (
-        f"Of the clusters that {n} human texts reach, its texts ({n}, one to a prompt) miss "
-        f"{_percent(missed.share)}; {n} other human texts miss {_percent(missed.human_share)}."
+        f"Of the clusters that {n} {words.reference_items} reach, its texts ({n}, one to a prompt) miss "
+        f"{_percent(missed.share)}; {n} other {words.reference_items} miss {_percent(missed.human_share)}."
     )
 
 
@@ -728,9 +729,9 @@ def _percent(share: Mean) -> str:
     return f"{as_percent(share.value)} ({percent_interval(share.low, share.high)} over draws)"
 
 
-def never_sentence(never: Sequence[NeverReached], quote: Callable[[str], str]) -> str:
+def never_sentence(never: Sequence[NeverReached], quote: Callable[[str], str], words: Words) -> str:
     """Which clusters a candidate never reaches."""
-    named = "; ".join(f"{quote(each.name)} ({each.human_texts:,} human texts)" for each in never[:NAMED])
+    named = "; ".join(f"{quote(each.name)} ({each.human_texts:,} {words.reference_items})" for each in never[:NAMED])
     more = f"; and {len(never) - NAMED:,} more" if len(never) > NAMED else ""
     return f"Never reached: {named}{more}."
 

@@ -192,7 +192,12 @@ def estimator_sweep(
     progress(STAGE, len(todo), len(todo))
     if not points:
         raise InputError("No point of this sweep could be scored", received=left_out[0])
-    return EstimatorSweep(axis, tuple(points), _settings(run, axis, count), (*_notes(axis, points, count), *left_out))
+    return EstimatorSweep(
+        axis,
+        tuple(points),
+        _settings(run, axis, count),
+        (*_notes(axis, points, count, run.comparison.words.items), *left_out),
+    )
 
 
 def usual_parameters(run: Run, over: EstimatorAxis) -> tuple[float, ...]:
@@ -262,13 +267,13 @@ def _settings(run: Run, axis: EstimatorAxis, seeds: int) -> dict[str, Any]:
     }
 
 
-def _notes(axis: EstimatorAxis, points: Sequence[EstimatorPoint], seeds: int) -> list[str]:
+def _notes(axis: EstimatorAxis, points: Sequence[EstimatorPoint], seeds: int, items: str) -> list[str]:
     named = [f"{ESTIMATORS[name].title} (c = {ESTIMATORS[name].scale:g})" for name in PARAMETER[axis]]
     drawn = [ESTIMATORS[name].title for name in PARAMETER[axis] if name in DRAWING]
     over = f", and over {seeds} seeds" if seeds > 1 else "; one seed shows no spread over seeds"
     return [
         f"{', '.join(named)}; KL divergence, density ratios averaged over both samples.",
-        f"Spread over texts: texts are left out in {GROUPS} groups and the estimator is fitted again. "
+        f"Spread over {items}: they are left out in {GROUPS} groups and the estimator is fitted again. "
         + (f"{', '.join(drawn)} draws points: its score is a mean over seeds{over}." if drawn else "It draws nothing."),
         _FIXED[axis](points),
     ]
@@ -328,7 +333,7 @@ class SweepTask(RunTask):
         if self.values is None:
             return None
         texts = sum(source.n for source in run.comparison.sources)
-        each = f"{len(self.values)} value{'s' * (len(self.values) > 1)} of {texts:,} texts"
+        each = f"{len(self.values)} value{'s' * (len(self.values) > 1)} of {run.comparison.words.count(texts)}"
         seeds = self.seeds or run.comparison.config.score.seeds
         like = self.over, f"{seeds} seeds", settings_in_words(run.comparison.config)
         return Amount(like, len(self.values) * texts, each, "all" if self.over == "length" else "none")

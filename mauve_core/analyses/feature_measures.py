@@ -44,9 +44,9 @@ class Discriminator(Measure):
     title = "Discriminator accuracy"
     group = "closeness"
     description = (
-        "How often logistic regression on frozen features tells unseen texts of the candidate from human ones."
+        "How often logistic regression on frozen features tells unseen {items} of the candidate from {reference} ones."
     )
-    larger = "texts that are easier to tell from human ones"
+    larger = "{items} that are easier to tell from {reference} ones"
     source = "JMLR 2023, section 6.3"
     relational = True
     needs = frozenset({"features"})
@@ -202,7 +202,7 @@ class Frechet(Measure):
     title = "Fréchet distance"
     group = "closeness"
     description = "How far apart the means and covariances of the two sides' features are."
-    larger = "texts that lie farther from human ones"
+    larger = "{items} that lie farther from {reference} ones"
     source = "Heusel et al. 2017; JMLR 2023, sections 7.2 and 7.4.2"
     relational = True
     needs: ClassVar[frozenset[Need]] = frozenset({"features"})
@@ -349,10 +349,10 @@ class Precision(ManifoldMeasure):
     title = "Precision"
     group = "closeness"
     description = (
-        "The share of the candidate's texts whose features lie within the manifold of human text. Read it with recall: "
-        "gibberish can score as high as people, or higher."
+        "The share of the candidate's {items} whose features lie within the manifold of the {reference_items}. Read it "
+        "with recall: gibberish can score as high as the {reference_items}, or higher."
     )
-    larger = "more texts that look human"
+    larger = "more {items} that look {reference}"
     of_human = False
 
 
@@ -362,8 +362,8 @@ class Recall(ManifoldMeasure):
     name = "recall"
     title = "Recall"
     group = "closeness"
-    description = "The share of human texts whose features lie within the manifold of the candidate's."
-    larger = "a candidate that covers more of human text"
+    description = "The share of {reference_items} whose features lie within the manifold of the candidate's."
+    larger = "a candidate that covers more of the {reference_items}"
     of_human = True
 
 
@@ -374,11 +374,12 @@ class Density(ManifoldMeasure):
     title = "Density"
     group = "closeness"
     description = (
-        "The number of human texts whose 5 nearest human texts are no nearer than a text of the candidate, divided by "
-        "5 and averaged over the candidate's texts. About 1 for people; larger for texts that crowd where human texts "
-        "are dense. A single far-off human text cannot raise it much, as it can raise precision."
+        "The number of {reference_items} whose 5 nearest {reference_items} are no nearer than {one} of the candidate, "
+        "divided by 5 and averaged over the candidate's {items}. About 1 for {references}; larger for {items} that "
+        "crowd where {reference_items} are dense. A single far-off {reference} {item} cannot raise it much, as it can "
+        "raise precision."
     )
-    larger = "texts that crowd where human texts are dense"
+    larger = "{items} that crowd where {reference_items} are dense"
     source = "Naeem et al. 2020, equation 4"
     bounds = (0.0, float("inf"))
     of_human = False
@@ -394,10 +395,11 @@ class Coverage(ManifoldMeasure):
     title = "Coverage"
     group = "closeness"
     description = (
-        "The share of human texts with a text of the candidate nearer than, or as near as, their 5th nearest human "
-        "text. Unlike recall, it rests on the human texts' neighborhoods, which a candidate's outliers cannot widen."
+        "The share of {reference_items} with {one} of the candidate nearer than, or as near as, their 5th nearest "
+        "{reference} {item}. Unlike recall, it rests on the {reference_items}' neighborhoods, which a candidate's "
+        "outliers cannot widen."
     )
-    larger = "a candidate that covers more of human text"
+    larger = "a candidate that covers more of the {reference_items}"
     source = "Naeem et al. 2020, equation 5"
     of_human = False
 
@@ -412,11 +414,11 @@ class Vendi(PlainMeasure):
     title = "Vendi score"
     group = "diversity"
     description = (
-        "The effective number of different texts, from the cosine similarities of their features: 1 if all are equal, "
-        "n if every two are orthogonal. It looks at one side alone and ignores quality. Where two candidates answer "
-        "different prompts, the test of their difference finds one about twice too often."
+        "The effective number of different {items}, from the cosine similarities of their features: 1 if all are "
+        "equal, n if every two are orthogonal. It looks at one side alone and ignores quality. Where two candidates "
+        "answer different {group}s, the test of their difference finds one about twice too often."
     )
-    larger = "more diverse texts"
+    larger = "more diverse {items}"
     source = "Friedman and Dieng 2023, definition 3.1"
     needs: ClassVar[frozenset[Need]] = frozenset({"features"})
     bounds = (1.0, float("inf"))

@@ -245,10 +245,10 @@ class Copied(Measure):
     title = "Share of copied texts"
     group = "closeness"
     description = (
-        "The share of texts of which more than a fifth of the runs of 8 words are in human texts. Human texts are held "
-        "against the other human texts."
+        "The share of texts of which more than a fifth of the runs of 8 words are in {reference_items}. "
+        "{Reference_items} are held against the other {reference_items}."
     )
-    larger = "more texts that repeat human texts word for word"
+    larger = "more texts that repeat {reference_items} word for word"
     source = "ours; n-grams of training texts as in McCoy et al. 2023"
     bounds = (0.0, 1.0)
 

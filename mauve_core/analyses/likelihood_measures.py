@@ -115,8 +115,10 @@ class Sparsemax(TruncatedMeasure):
     name = "sparsemax"
     title = "Sparsemax score"
     group = "likelihood"
-    description = "How well the decoder's truncated distribution p fits human text: the mean of p(x) + (1 - ||p||²)/2."
-    larger = "a decoder whose distribution fits human text better"
+    description = (
+        "How well the decoder's truncated distribution p fits {reference} text: the mean of p(x) + (1 - ||p||²)/2."
+    )
+    larger = "a decoder whose distribution fits {reference} text better"
     source = "Martins et al. 2020, equation 8; JMLR 2023, table 15"
     bounds = (0.0, 1.0)
 
@@ -143,7 +145,7 @@ class TokenJS(TruncatedMeasure):
         "The mean Jensen-Shannon divergence between the decoder's truncated distribution and the token that a person "
         "wrote."
     )
-    larger = "a decoder whose distribution fits human text worse"
+    larger = "a decoder whose distribution fits {reference} text worse"
     source = "Martins et al. 2020, equation 9; JMLR 2023, table 15"
     bounds = (0.0, MOST)
 
@@ -178,10 +180,10 @@ class EpsilonPerplexity(TruncatedMeasure):
     title = "ε-perplexity"
     group = "likelihood"
     description = (
-        "The perplexity of human text under the decoder's truncated distribution with ε = 1e-5 added to every "
+        "The perplexity of {reference} text under the decoder's truncated distribution with ε = 1e-5 added to every "
         "probability."
     )
-    larger = "a decoder whose distribution fits human text worse"
+    larger = "a decoder whose distribution fits {reference} text worse"
     source = "Martins et al. 2020, equation 7; JMLR 2023, table 15"
     bounds = (1.0, float("inf"))
 

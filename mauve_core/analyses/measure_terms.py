@@ -370,9 +370,9 @@ CONFIDENCE = 0.95
 # Minimum number of texts for a spread: two per group on average.
 MIN_TEXTS = 40
 
-TOO_FEW = f"no spread: fewer than {MIN_TEXTS} texts"
+TOO_FEW = f"no spread: n is under {MIN_TEXTS}"
 ALL_EQUAL = "no spread: leaving out any group changes nothing"
-NOT_WITHOUT = "no spread: without some group of texts there is no value"
+NOT_WITHOUT = "no spread: without some group there is no value"
 
 # For each group, the rows kept when it is left out; None if the group has no text on this side.
 JackknifeRows = list[Rows]

@@ -173,7 +173,7 @@ class Binned(Fit):
     ) -> None:
         self.labels, self.k = (labels_p, labels_q), k
         if min(map(len, self.labels)) < k:
-            self.notes = (f"{k:,} bins: fewer texts than bins on a side, so even equal sides look far apart",)
+            self.notes = (f"{k:,} bins: fewer points than bins on a side, so even equal sides look far apart",)
         self._jackknife_rows, self._units = sides.jackknife_rows, sides.units
         self._seed = stream(sides.score.seed, "correction")
 
@@ -338,7 +338,7 @@ class Interpolated(Fit):
         self._frontier, self._refit = frontier, refit
         p, q = map(probabilities, self._bins.counts())
         self._all = frontier(p, q, self._centres)
-        too_many = "" if refit else f"; no spread over texts: more than {SPREAD_LIMIT} clusters"
+        too_many = "" if refit else f"; no jackknife: more than {SPREAD_LIMIT} clusters"
         self.notes = (f"{note} between the centers of {len(self._centres):,} clusters of unit features{too_many}",)
 
     @cached_property

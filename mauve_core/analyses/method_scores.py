@@ -371,7 +371,7 @@ def about_ranks(table: MethodTable, comparison: Comparison | None) -> str:
     """Say which methods have the leaderboard's ranks, and how the others' come about."""
     of_run = [score_of(result.method, comparison) is not None for result in table.results]
     own = f"rows marked {MARK} as on the leaderboard, by tests of differences" if any(of_run) else ""
-    rest = "by overlapping intervals over texts" if not all(of_run) else ""
+    rest = "by overlapping intervals" if not all(of_run) else ""
     others = f"; the others {rest}" if own and rest else rest
     return f"Ranks: {own}{others}. From the top down, a candidate ties with the first of its group, or opens the next."
 
@@ -766,7 +766,7 @@ class CompareMethodsTask(RunTask):
         """All texts, under the same methods, with as many seeds and permutations."""
         texts = sum(source.n for source in run.comparison.sources)
         settings = f"{self.seeds} seeds", f"{self.permutations} permutations", f"{self.models}"
-        return Amount((*sorted(self.methods), *settings), texts, f"{texts:,} texts")
+        return Amount((*sorted(self.methods), *settings), texts, run.comparison.words.count(texts))
 
     def compute(self, progress: Progress = silent) -> MethodTable:
         """Score the run's candidates and keep the table."""

@@ -38,6 +38,7 @@ from mauve_core.base.formatting import (
 )
 from mauve_core.base.json_codec import Count, Within, dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.findings.clusters import ADDS, CONFIDENCE, MISSES, wilson_interval
 from mauve_core.findings.distinctive_words import count_words, distinctive_of_counts
 from mauve_core.findings.precomputed import run_preflight
@@ -57,7 +58,7 @@ from mauve_core.findings.why_cards import cluster_names
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.differences import LIKE_SIZES
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, overlap
+from mauve_core.scoring.tables import overlap
 from mauve_core.shards.cluster_texts import LEAST_PROPOSING, MOST_CHARACTERS, RANDOM, Chosen, KeptText, chosen_clusters
 from mauve_core.shards.comparison import KeptCluster, KeptSide, kept_clusters
 from mauve_core.shards.encoding import SampledText, feature_rows, sample_of
@@ -116,7 +117,7 @@ def missing_sentence(found: ShardedComparison) -> str:
     return "" if why is None else f"Texts or phrases of the clusters over all texts are missing: {why}"
 
 
-def closest_over_all(found: ShardedComparison, copying: Collection[str] = ()) -> Sentence:
+def closest_over_all(found: ShardedComparison, copying: Collection[str] = (), words: Words = TEXTS) -> Sentence:
     """Say who is closest to the human texts over all texts, as a run's verdict does (``findings.verdicts``).
 
     Of :func:`settled` results, where there is a run; of candidates that do not copy, unless all do.
@@ -124,7 +125,7 @@ def closest_over_all(found: ShardedComparison, copying: Collection[str] = ()) ->
     ranked = ranked_over_all(found)
     ordered = [each for each in ranked if each.name not in copying]
     if not ordered and len(ranked) > 1:
-        return sentence(ALL_COPY)
+        return sentence(ALL_COPY, words=words)
     leader, *others = ordered or ranked
     if not others:
         has = filled("{} has {} over all texts.", Name(leader.name), score_in_full(leader))
@@ -138,7 +139,7 @@ def closest_over_all(found: ShardedComparison, copying: Collection[str] = ()) ->
         why = f"numbers of texts differ by more than {as_percent(LIKE_SIZES)}, so not all differences were tested"
         tied = [other for other in others if overlap(_ends(leader), _ends(other))]
     behind = [other for other in others if other not in tied]
-    parts = under(found.encoder, None, closest_of(leader, tied, behind, test, why))
+    parts = under(found.encoder, None, closest_of(leader, tied, behind, test, why, words))
     return Sentence(among_others(parts) if copying else parts)
 
 
@@ -154,17 +155,18 @@ def answers_over_all(found: ShardedComparison, run: Run | None) -> tuple[Sentenc
 
     ``run`` is the stored sample, if there is one: how near human texts come to other human texts is known of it alone.
     """
-    copies = [] if run is None else [row.sentence() for row in run_preflight(run).copying]
+    words = TEXTS if run is None else run.comparison.words
+    copies = [] if run is None else [row.sentence(words) for row in run_preflight(run).copying]
     copying = [name for each in copies for name in each.names]
     doubts = (*_doubts(found), *(Sentence(("In the sample, ", *each.parts)) for each in copies))
-    closest = closest_over_all(settled(found, run), copying)
+    closest = closest_over_all(settled(found, run), copying, words)
     name = next((each.name for each in ranked_over_all(found) if each.name not in copying), None)
     alike = None if name is None or run is None else run.comparison.at_size_of_halves(name)
     if name is None or run is None or alike is None or run.comparison.halves is None:
         return (*doubts, closest)
     own, human = (mean_and_interval(each.scores[SCORE]) for each in (alike, run.comparison.halves))
     where = "like for like in the sample" if is_sample(run, found) else "like for like"
-    said = f"At {alike.n:,} texts a side, {where}, {{}} has a MAUVE of {own}, {HUMAN_VS_HUMAN} one of {human}."
+    said = f"At {alike.n:,} texts a side, {where}, {{}} has a MAUVE of {own}, {words.halves} one of {human}."
     return (*doubts, closest, sentence(said, Name(name)))
 
 
@@ -442,7 +444,9 @@ def share_label(row: pd.Series, share: str) -> str:
     return percent_with_interval(row[share], row[f"{share}_low"], row[f"{share}_high"])
 
 
-def cluster_sentence(table: pd.DataFrame, candidate: str, said: Callable[[str], str] = str) -> str:
+def cluster_sentence(
+    table: pd.DataFrame, candidate: str, said: Callable[[str], str] = str, words: Words = TEXTS
+) -> str:
     """Say which clusters the candidate over- and under-produces most; "" without clusters.
 
     ``candidate`` is written as it is; ``said`` writes the names of clusters, which are untrusted.
@@ -453,7 +457,8 @@ def cluster_sentence(table: pd.DataFrame, candidate: str, said: Callable[[str], 
         if rows.empty:
             continue
         row = rows.iloc[0]
-        shares = f"{share_label(row, 'q')} of its texts against {share_label(row, 'p')} of the human texts"
+        own, human = share_label(row, "q"), share_label(row, "p")
+        shares = f"{own} of its {words.items} against {human} of the {words.reference_items}"
         if row["p_low"] <= row["q_high"] and row["q_low"] <= row["p_high"]:
             shares += " (these intervals overlap)"
         parts.append(f"{'it' if parts else candidate} {verb} “{said(row['name'])}” most: {shares}")

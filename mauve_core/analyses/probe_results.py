@@ -362,7 +362,7 @@ def summary(table: ProbeTable) -> str:
     if not found:
         return ""
     if not tested:
-        return words.said("No perturbation changed a text.")
+        return f"No perturbation changed {words.one}."
     noticed = [each.title for each in tested if each.outcome == "detected"]
     missed = [each.title for each in tested if each.outcome == "not detected"]
     halves = f"With halves of {table.control.n:,} {words.items}, MAUVE"
@@ -380,18 +380,24 @@ def about_test(table: ProbeTable) -> str:
     tested = sum(each.p_value is not None for each in found)
     if not tested:
         return ""
-    missed = "a smaller one may need more texts"
+    items = table.words.items
+    missed = f"a smaller one may need more {items}"
     if any(each.outcome == "not detected" and (each.detectable or 1) < 1 for each in found):
         missed = (
-            f"the drop named is detected with probability {POWER:g}, with four times as many texts less than half of it"
+            f"the drop named is detected with probability {POWER:g}, with four times as many {items} less than half "
+            "of it"
         )
     splits = max(len(line.p_values) for line in table.lines)
     over = "" if splits == 1 else f", twice the mean p-value of {splits} splits"
     corrected = "" if tested == 1 else f", corrected for {tested} perturbations by Holm's method"
-    return table.words.said(
-        f"Detected: MAUVE is lower than when the texts of both halves are dealt to them at random (p at most {LEVEL:g}"
-        f"{over}{corrected}). Not detected does not mean that there is no effect: {missed}."
-        + (" With one split, ± is over k-means seeds alone and says nothing about other texts." if splits == 1 else "")
+    return (
+        f"Detected: MAUVE is lower than when the {items} of both halves are dealt to them at random (p at most "
+        f"{LEVEL:g}{over}{corrected}). Not detected does not mean that there is no effect: {missed}."
+        + (
+            f" With one split, ± is over k-means seeds alone and says nothing about other {items}."
+            if splits == 1
+            else ""
+        )
     )
 
 

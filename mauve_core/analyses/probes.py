@@ -39,6 +39,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import plural, significant, verb
 from mauve_core.base.json_codec import NotBlank, Seeds
 from mauve_core.base.progress import Progress, Told, silent
+from mauve_core.base.words import Words
 from mauve_core.clusters.k_means import default_k
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.runs import Run
@@ -249,15 +250,15 @@ class Work:
         halves = [own[split.comparison] for split in self.splits]
         line = self._line("control", CONTROL.spec, halves, 0.0, self.tests, progress)
         if line.detectable is not None:
-            self.request.progress(Told(self.kind.words.said(self._foretold(line.n, line.detectable))), 1, 1)
+            self.request.progress(Told(self._foretold(line.n, line.detectable)), 1, 1)
         return line
 
     def _foretold(self, n: int, drop: float) -> str:
-        several = self.tests > 1
-        halves = f"With halves of {n:,} texts" + (f" and {self.tests} perturbations" if several else "")
+        several, items = self.tests > 1, self.kind.words.items
+        halves = f"With halves of {n:,} {items}" + (f" and {self.tests} perturbations" if several else "")
         if drop < 1:
             return f"{halves}, a drop of MAUVE of {significant(drop)} is detected with probability {POWER:g}."
-        todo = "take more texts" + (" or fewer perturbations" if several else "")
+        todo = f"take more {items}" + (" or fewer perturbations" if several else "")
         return f"{halves}, no drop of MAUVE is likely to be detected: {todo}."
 
     def treated(self, item: Perturbation) -> _Treated:
@@ -393,22 +394,21 @@ def _settings(work: Work, rows: Sequence[int] | None, splits: int) -> dict[str, 
 
 
 def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[str, ...]:
-    n, score, say = len(work.splits[0].reference), work.score, work.kind.words.said
+    n, score, words = len(work.splits[0].reference), work.score, work.kind.words
     notes = [
-        f"Halves of {n:,} texts; splits: {len(work.splits)}; k-means seeds per split: {score.seeds}. "
+        f"Halves of {n:,} {words.items}; splits: {len(work.splits)}; k-means seeds per split: {score.seeds}. "
         + (
-            "Splits share texts, so the spread is narrower than it would be for new texts."
+            f"Splits share {words.items}, so the spread is narrower than it would be for new {words.items}."
             if len(work.splits) > 1
-            else "One split says nothing about the spread over texts."
+            else f"One split says nothing about the spread over {words.items}."
         ),
         f"Divergences: {CLUSTER_SMOOTHING.title()}-smoothed clusters. MAUVE: unsmoothed ones, c = {score.scale:g}.",
-        _on_flow(work.score, kept_share) if treated else "",
-        _on_left_out(len(work.rows) - 2 * n),
-        _on_units(too_few(units_among({work.source: work.corpus.take(work.rows)})[work.source])),
+        _on_flow(work.score, kept_share, words) if treated else "",
+        _on_left_out(len(work.rows) - 2 * n, words),
+        _on_units(too_few(units_among({work.source: work.corpus.take(work.rows)})[work.source]), words),
     ]
-    notes = [say(note) for note in notes]
     notes += [
-        f"{name} is left out: it has fewer than {n:,} {work.kind.words.items}."
+        f"{name} is left out: it has fewer than {n:,} {words.items}."
         for name in work.run.corpora
         if name not in (work.source, *work.splits[0].others)
     ]
@@ -421,23 +421,24 @@ def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[
     return tuple(filter(None, notes))
 
 
-def _on_left_out(count: int) -> str:
+def _on_left_out(count: int, words: Words) -> str:
     if count > 1:
-        return f"{count:,} texts are left out of each split: halves are of one size and share no prompt or document."
-    return "One text is left out of each split because the number of texts is odd." if count else ""
+        left_out = f"{count:,} {words.items} are left out of each split"
+        return f"{left_out}: halves are of one size and share no {words.group} or document."
+    return f"One {words.item} is left out of each split because their number is odd." if count else ""
 
 
-def _on_units(few: str) -> str:
-    return f"The test takes texts for independent, which they may not be: {few}." if few else ""
+def _on_units(few: str, words: Words) -> str:
+    return f"The test takes {words.items} for independent, which they may not be: {few}." if few else ""
 
 
-def _on_flow(score: ScoreConfig, share: float) -> str:
+def _on_flow(score: ScoreConfig, share: float, words: Words) -> str:
     note = "The flow shows the first split's comparison half in the run's joint clusters under its first seed"
     if share == 1:
         return f"{note}."
     return (
-        f"{note}. {1 - share:.2%} of the run's own texts are nearer to another centroid than to that of their cluster "
-        f"(k-means stops after {score.max_iterations} iterations): that much movement means nothing."
+        f"{note}. {1 - share:.2%} of the run's own {words.items} are nearer to another centroid than to that of their "
+        f"cluster (k-means stops after {score.max_iterations} iterations): that much movement means nothing."
     )
 
 

@@ -433,11 +433,13 @@ def over_k(request: Request) -> Swept:
                     at_k = replace(score, k=k)
                     parts.append(partition("pairwise", reduced, sizes, seed_index=index, seed=seed, score=at_k))
                     collector.advance()
-    thin = ", ".join(str(k) for k in ks if fewest < FEW_PER_CLUSTER * k)
+    items, thin = request.run.comparison.words.items, ", ".join(str(k) for k in ks if fewest < FEW_PER_CLUSTER * k)
     return collector.finished(
         [
             f"The run's own k is {', '.join(map(str, _own_ks(request)))}.",
-            f"At k = {thin}, a cluster has fewer than {FEW_PER_CLUSTER} texts per side: mostly noise." if thin else "",
+            f"At k = {thin}, a cluster has fewer than {FEW_PER_CLUSTER} {items} per side: mostly noise."
+            if thin
+            else "",
         ]
     )
 
@@ -465,19 +467,20 @@ def over_n(request: Request) -> Swept:
                     reduced, sizes = reduced_together(drawn, score), dict.fromkeys(drawn, n)
                     parts.append(partition("pairwise", reduced, sizes, seed_index=index, seed=seed, score=score))
                     collector.advance()
+    items = request.run.comparison.words.items
     all_equal = {source.n for source in request.run.comparison.sources} == {fewest}
     return collector.finished(
         [
-            "Each seed draws its own texts, so the spread includes the choice of texts besides the k-means starts; "
+            f"Each seed draws its own {items}, so the spread includes their choice besides the k-means starts; "
             + (
                 f"at n = {fewest}, nothing is drawn."
                 if all_equal
-                else "the sides differ in size, so texts are drawn at every n."
+                else f"the sides differ in size, so {items} are drawn at every n."
             ),
             f"k is {score.k} at every n."
             if score.k
-            else "k follows n: a tenth of the texts per side, from 2 to 5,000.",
-            "Fewer texts flatter a candidate: compare only points of equal n.",
+            else f"k follows n: a tenth of the {items} per side, from 2 to 5,000.",
+            f"Fewer {items} flatter a candidate: compare only points of equal n.",
         ]
     )
 

@@ -583,7 +583,7 @@ def closest_sentence(
     name_of: Callable[[str], str] = printable,
     words: Words = TEXTS,
 ) -> str:
-    """Say who is closest to people by the measure and who is not told apart from it; empty if nothing is ranked.
+    """Say who is closest to P by the measure and who is not told apart from it; empty if nothing is ranked.
 
     Parameters
     ----------
@@ -592,7 +592,7 @@ def closest_sentence(
     words : Words
         What the run compares.
     """
-    closest = words.said("Closest to people")
+    closest = f"Closest to the {words.reference_items}"
     ranked = [each.row.candidate for each in measure_standings(measurements, measure, order) if each.rank]
     if len(ranked) < 2 or not measurements.tests(measure):
         return ""
@@ -620,13 +620,13 @@ def test_decimals(tests: Sequence[MeasureDifference]) -> int:
     return own[len(own) // 2]
 
 
-def measure_tests_sentence(tests: Sequence[MeasureDifference]) -> str:
+def measure_tests_sentence(tests: Sequence[MeasureDifference], words: Words) -> str:
     """Explain how differences under one measure were tested, in a sentence or two."""
     gaps = any(each.of == "gap" for each in tests)
     equal = "both T(A) = T(B) and T(P) midway between the two are rejected" if gaps else "T(A) = T(B) is rejected"
     return (
-        f"Told apart: {equal} (jackknife t test over groups of prompts; p at most {SIGNIFICANT:g} after Holm's "
-        "correction for all pairs)."
+        f"Told apart: {equal} (jackknife t test over groups of {words.group}s; p at most {SIGNIFICANT:g} after "
+        "Holm's correction for all pairs)."
     )
 
 
@@ -808,7 +808,9 @@ class MeasureTask(RunTask):
     def amount(self, run: Run) -> Amount:
         """All texts, under the same measures and model."""
         texts = sum(source.n for source in run.comparison.sources)
-        return Amount((*sorted(self.measures or MEASURES), f"model {self.model}"), texts, f"{texts:,} texts")
+        return Amount(
+            (*sorted(self.measures or MEASURES), f"model {self.model}"), texts, run.comparison.words.count(texts)
+        )
 
     def compute(self, progress: Progress = silent) -> Measurements:
         """Measure, and keep the result with earlier measurements; errors as in ``measure_run``."""

@@ -320,7 +320,7 @@ ABOUT_EXPECTATIONS = (
 # What the corrections do, for people.
 ABOUT_CORRECTIONS = (
     "bootstrap takes the bootstrap's bias off both errors of the KL frontier, none below 0: the score then estimates "
-    "that of the sources on these bins, not that of so many texts; with summary=mauve, frontier-integral or mid, "
+    "that of the sources on these bins, not that at this n; with summary=mauve, frontier-integral or mid, "
     "without smoothing. It is not from the papers."
 )
 

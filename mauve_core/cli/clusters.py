@@ -318,18 +318,18 @@ def _cluster_table(run: Run, candidate: str, args: argparse.Namespace, shown: pd
     parts = [
         _heading(run, candidate, args),
         aligned(rows),
-        _wrapped(words.said(_reading(shown, k, costed))),
+        _wrapped(_reading(shown, k, costed, words.items)),
         f"{words.items.capitalize()} of one: {_command(run, candidate, args)}",
     ]
     return "\n\n".join(parts)
 
 
-def _reading(shown: pd.DataFrame, k: int, costed: bool) -> str:
+def _reading(shown: pd.DataFrame, k: int, costed: bool, items: str) -> str:
     listed = f"{len(shown):,} of {k:,} clusters" if len(shown) < k else f"All {k:,} clusters"
     if costed:
         about = "by their share of the frontier integral (simultaneous 95% intervals)"
     else:
-        about = "by the difference of their shares; exchanged texts leave as large a gap, so no costs are given"
+        about = f"by the difference of their shares; exchanged {items} leave as large a gap, so no costs are given"
     return f"{listed}, {about}."
 
 

@@ -73,8 +73,8 @@ def _test(args: argparse.Namespace) -> int:
     told = (
         reach,
         tests_sentence(found, run.comparison.words),
-        DETECTABLE,
-        words.said(disagreement_sentence(found), [each.name for each in run.comparison.candidates]),
+        words.fill(DETECTABLE),
+        disagreement_sentence(found),
         pairing_sentence(run.comparison),
     )
     said = " ".join(filter(None, told))
@@ -128,8 +128,8 @@ def _test_measure(run: Run, args: argparse.Namespace) -> int:
     if not found:
         write("Fewer than two candidates have the measure, so there is no pair to test.")
         return 0
-    lines = [run.comparison.words.said(measure_tests_sentence([each for tests in found for each in tests]))]
-    lines.append(DETECTABLE)
+    lines = [measure_tests_sentence([each for tests in found for each in tests], run.comparison.words)]
+    lines.append(run.comparison.words.fill(DETECTABLE))
     if args.a is None and (measured := stored_measurements(run)) is not None:
         order = [candidate.name for candidate in run.comparison.candidates]
         lines.append(closest_sentence(measured, args.measure, order, words=run.comparison.words))
@@ -168,7 +168,7 @@ def _measure_table(tests: list[MeasureDifference], words: Words) -> str:
     rows += [[printable(each.first), printable(each.second), *_cells(each, decimals)] for each in tests]
     sizes = sorted({each.n for each in tests})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    unit = words.said("prompts" if all(each.paired for each in tests) else "texts")
+    unit = f"{words.group}s" if all(each.paired for each in tests) else words.items
     heading = f"{f'Gap of {title}' if tests[0].of == 'gap' else title}: a \u2212 b, {n} {unit} a pair"
     return f"{heading}\n{aligned(rows)}"
 

@@ -82,10 +82,10 @@ def _below(run: Run, name: str, found: RunDiversity, quote: Quote) -> Iterable[s
     yield diversity.measured_sentence(own)
     if missed is None:
         return
-    yield diversity.missed_sentence(missed)
+    yield diversity.missed_sentence(missed, run.comparison.words)
     never = diversity.never_reached(run, missed)
     if never:
-        yield diversity.never_sentence(never, quote)
+        yield diversity.never_sentence(never, quote, run.comparison.words)
 
 
 def _filled(text: str) -> str:

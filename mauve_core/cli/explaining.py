@@ -33,7 +33,7 @@ SHOWN = 10
 
 OVERLAP = "Shares of the gap overlap: each is that of one finding by itself."
 
-NOTHING = "No difference was found that holds for texts that did not suggest it."
+NOTHING = "No difference was found that holds for {items} that did not suggest it."
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -186,7 +186,7 @@ def _remarks(finding: Finding) -> str:
 def _rest(findings: Sequence[Finding], indent: str, words: Words) -> list[str]:
     """What is said below a candidate's findings."""
     if not findings:
-        return [f"{indent}{words.said(NOTHING)}"]
+        return [f"{indent}{words.fill(NOTHING)}"]
     more = [f"{indent}and {len(findings) - SHOWN} more (see --json)"] if len(findings) > SHOWN else []
     overlap = sum(each.held_equal is not None for each in findings[:SHOWN]) > 1
     return [*more, *([f"{indent}{OVERLAP}"] if overlap else [])]

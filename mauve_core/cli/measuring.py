@@ -241,7 +241,7 @@ def table(found: Measurements, words: Words = TEXTS) -> str:
         f"unknown. {generations if repeated else ''}Rank: by gap, = where candidates tie."
     )
     if sentences:
-        spread += f" {words.said(measure_tests_sentence(found.differences))}"
+        spread += f" {measure_tests_sentence(found.differences, words)}"
     parts = [textwrap.fill(text, 110, subsequent_indent="  ") for text in sentences]
     return "\n\n".join(filter(None, [aligned(rows), textwrap.fill(spread, 110), "\n".join(parts)]))
 

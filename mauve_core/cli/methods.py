@@ -30,7 +30,7 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.words import TEXTS
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.cli.options import (
     LINE,
     add_again_option,
@@ -44,7 +44,7 @@ from mauve_core.cli.options import (
 )
 from mauve_core.runs import Run, RunStore
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, aligned, texts_interval
+from mauve_core.scoring.tables import aligned, texts_interval
 from mauve_core.stats.scores import SCORES
 
 if TYPE_CHECKING:
@@ -159,8 +159,8 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
         p_values_of,
     )
 
-    said = TEXTS.said if comparison is None else comparison.words.said
-    rows, tests = [["Method", *map(printable, table.candidates), said(HUMAN_VS_HUMAN)]], p_values_of(table)
+    words = TEXTS if comparison is None else comparison.words
+    rows, tests = [["Method", *map(printable, table.candidates), words.halves]], p_values_of(table)
     for result in table.results:
         scores = [result.scores[name] for name in table.candidates]
         alike = even_decimals([decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores])
@@ -173,23 +173,24 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
         title = f"{result.method.title}{mark(result.method, comparison)}"
         rows.append([title, *cells, NONE if result.ceiling is None else _cell(result.ceiling, own)])
     halves = (
-        "" if table.results[0].ceiling is None else f" Human vs. human: {table.results[0].ceiling.n:,} texts per side."
+        ""
+        if table.results[0].ceiling is None
+        else f" {words.halves.capitalize()}: {table.results[0].ceiling.n:,} {words.items} per side."
     )
     tested = ""
     if tests:
         tested = (
-            f" p: p-value of P = Q, {table.settings['permutations']} permutations within prompts, first seed; "
+            f" p: p-value of P = Q, {table.settings['permutations']} permutations within {words.group}s, first seed; "
             f"*: at most {LEVEL:g} after Holm's correction for all {len(tests)} tests."
         )
     if any(score.z is not None for result in table.results for score in result.scores.values()):
-        tested += " z: standard scores above random halves of the human texts."
+        tested += f" z: standard scores above random halves of the {words.reference_items}."
     for about in filter(None, (about_expectations(table), about_corrections(table))):
         tested += f" {about}"
-    about = said(
-        f"Value \u00b1 standard deviation over seeds / over texts; {NONE} if there is none. "
-        "MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller. "
-        f"In parentheses the rank, = if it is shared. {about_ranks(table, comparison)} "
-        f"{ABOUT_LEADERBOARD}{halves}{tested}"
+    about = (
+        f"Value \u00b1 standard deviation over seeds / over {words.items}; {NONE} if there is none. MAUVE and the "
+        f"areas under transport frontiers: larger is closer to the {words.reference_items}; all others: smaller. In "
+        f"parentheses the rank, = if it is shared. {about_ranks(table, comparison)} {ABOUT_LEADERBOARD}{halves}{tested}"
     )
     return f"{aligned(rows)}\n\n{about}"
 
@@ -268,7 +269,7 @@ def _encoders(args: argparse.Namespace) -> int:
         return 0
     named(args.score, dict.fromkeys(table.score_names), "score")
     found, problem = references(run, table, args.score)
-    parts = [encoder_scores_table(table, args.score), encoder_agreement_table(table, args.score)]
+    parts = [encoder_scores_table(table, args.score, run.comparison.words), encoder_agreement_table(table, args.score)]
     parts += [references_table(found, table)] if found else []
     write("\n\n".join(parts))
     words, contradictions = figures.encoders_in_words(table, args.score)
@@ -284,12 +285,12 @@ def positions_table(table: PositionTable) -> str:
     from mauve_core.figures import agreement as position_figures
 
     rows = [[printable(title), *cells] for title, *cells in position_figures.position_rows(table)]
-    parts = [position_figures.positions_in_words(table), position_figures.about_positions(table)]
+    parts = [position_figures.positions_in_words(table), position_figures.about_positions(table, TEXTS)]
     words, about = ("\n".join(textwrap.wrap(printable(each), LINE)) for each in parts)
     return f"{words}\n\n{aligned([list(position_figures.HEADER), *rows])}\n\n{about}"
 
 
-def encoder_scores_table(table: EncoderTable, score: str) -> str:
+def encoder_scores_table(table: EncoderTable, score: str, words: Words) -> str:
     """Two rows per candidate, one column per encoder: mean, standard deviation over seeds and rank; interval."""
     from mauve_core.figures import agreement as figures
 
@@ -299,7 +300,7 @@ def encoder_scores_table(table: EncoderTable, score: str) -> str:
         rows += [[printable(name), *cells], ["", *intervals[name]]]
     if any(each.ceiling for each in table.results):
         means, low_high = zip(*figures.ceiling_cells(table, score), strict=True)
-        rows += [[HUMAN_VS_HUMAN, *means], ["", *low_high]]
+        rows += [[words.halves, *means], ["", *low_high]]
     closer = "larger" if SCORES[score].higher_is_closer else "smaller"
     return (
         f"{aligned(rows)}\n\nMean \u00b1 standard deviation over k-means seeds; below, the {texts_interval()}.\nIn "

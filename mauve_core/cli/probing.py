@@ -109,5 +109,5 @@ def table(found: ProbeTable) -> str:
         "Mean \u00b1 standard deviation over splits and seeds; none is the noise floor. MAUVE: larger is closer; all "
         f"others: smaller. Changed: {items} that differ. Moved: {items} that changed cluster in the run. "
         "Detectable: drop of MAUVE.\n"
-        f"{found.words.said(ABOUT_LEADERBOARD)}" + (f"\n{positions}" if positions else "")
+        f"{ABOUT_LEADERBOARD}" + (f"\n{positions}" if positions else "")
     )

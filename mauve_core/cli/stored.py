@@ -324,8 +324,8 @@ def _show(args: argparse.Namespace) -> int:
 
 def _empty_clusters(comparison: Comparison) -> str:
     rows = [(printable(name), *cells) for name, *cells in tables.empty_cluster_rows(comparison)]
-    table = aligned([[*map(comparison.words.said, tables.EMPTY_CLUSTERS_COLUMNS)], *rows])
-    note = textwrap.fill(comparison.words.said(tables.EMPTY_CLUSTERS_NOTE), LINE, break_on_hyphens=False)
+    table = aligned([[*map(comparison.words.fill, tables.EMPTY_CLUSTERS_COLUMNS)], *rows])
+    note = textwrap.fill(comparison.words.fill(tables.EMPTY_CLUSTERS_NOTE), LINE, break_on_hyphens=False)
     return f"{tables.EMPTY_CLUSTERS_TITLE}\n{table}\n\n{note}"
 
 

@@ -109,7 +109,7 @@ def mmd(
         width = median_bandwidth(x_p, x_q, seed=of_median)
         if n + m > MEDIAN_TEXTS:
             notes = (
-                f"the bandwidth is the median distance among {MEDIAN_TEXTS} of the {n + m} texts, drawn at random",
+                f"the bandwidth is the median distance among {MEDIAN_TEXTS} of the {n + m} points, drawn at random",
             )
     else:
         width = _checks.positive("The bandwidth", bandwidth)

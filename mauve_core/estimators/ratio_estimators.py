@@ -359,7 +359,7 @@ def classifier_ratios(
     at_p, at_q = (
         log_odds((side[half[1]] - centre) / deviation) + prior for side, half in zip((left, right), halves, strict=True)
     )
-    return LogRatios(at_p, at_q, (f"learned from {sizes[0]} human and {sizes[1]} candidate texts", *notes))
+    return LogRatios(at_p, at_q, (f"learned from {sizes[0]} points of P and {sizes[1]} of Q", *notes))
 
 
 def _halves(n: int, seed: np.random.SeedSequence) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -293,7 +293,7 @@ def infinite_notes(at_p: _Array, at_q: _Array) -> tuple[str, ...]:
     """A note with the number of points whose ratio is 0 or infinity, if there are any."""
     human, candidate = (f"{np.isinf(side).sum()} of {side.size}" for side in (at_p, at_q))
     infinite = np.isinf(at_p).any() or np.isinf(at_q).any()
-    return (f"{human} human and {candidate} candidate points have density on one side only",) if infinite else ()
+    return (f"{human} points of P and {candidate} of Q have density on one side only",) if infinite else ()
 
 
 def _projected(left: NDArray[np.float32], right: NDArray[np.float32], wanted: int) -> Coordinates:

@@ -21,6 +21,7 @@ from mauve_core.analyses.methods import Method
 from mauve_core.analyses.positions import EncoderPositions, PositionTable
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, correlation, significant
+from mauve_core.base.words import Words
 from mauve_core.figures.theme import SIGNED_SCALE, as_label, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison, Estimate, SeedSpread
 from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label
@@ -92,7 +93,7 @@ def answer(table: MethodTable, comparison: Comparison | None) -> str:
         clauses.append(f"{_count(within, 'reverses', 'reverse')} only pairs that one of the two cannot tell apart")
     if unknown:
         named = [method.title for method in unknown]
-        clauses.append(f"of {len(unknown):,} without intervals over texts this is not known: {_listed(named)}")
+        clauses.append(f"of {len(unknown):,} without intervals this is not known: {_listed(named)}")
     lead = (
         "The ranking depends on the method" if apart else "The ranking does not depend on the method beyond the spread"
     )
@@ -418,14 +419,15 @@ def position_rows(table: PositionTable) -> list[list[str]]:
     return [[title, *_cells(each)] for title, each in zip(table.titles, table.results, strict=True)]
 
 
-def about_positions(table: PositionTable) -> str:
+def about_positions(table: PositionTable, words: Words) -> str:
     """What the numbers are."""
     seeds = len(table.results[0].untouched.values)
     spread = f"mean ± standard deviation over {seeds} k-means seeds" if seeds > 1 else "one k-means seed"
     return (
-        f"Jensen-Shannon divergence, in nats, of {table.n:,} human texts from {table.n:,} others: as they are, with "
-        f"the first 70% of their words shuffled, and with the last 30%; {spread}. Yes: the shuffled end is farther "
-        "under every seed, although shorter. One split says nothing about other texts. Compare columns, not rows."
+        f"Jensen-Shannon divergence, in nats, of {table.n:,} {words.reference_items} from {table.n:,} others: as they "
+        f"are, with the first 70% of their words shuffled, and with the last 30%; {spread}. Yes: the shuffled end is "
+        "farther under every seed, although shorter. One split says nothing about other texts. Compare columns, not "
+        "rows."
     )
 
 

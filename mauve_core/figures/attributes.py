@@ -19,6 +19,7 @@ import plotly.graph_objects as go
 from mauve_core.analyses.attributes_over_k import OWN, AttributeTable, Line
 from mauve_core.analyses.cluster_attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
+from mauve_core.base.words import Words
 from mauve_core.figures import draw
 from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,
@@ -107,30 +108,30 @@ def shown_table(table: AttributeTable) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def described(table: AttributeTable, plain: Callable[[str], str] = str) -> str:
+def described(table: AttributeTable, words: Words, plain: Callable[[str], str] = str) -> str:
     """Describe the texts and clusters behind the numbers and the spreads; ``plain`` escapes names from files."""
     settings = table.settings
     texts = settings.get("texts", {})
-    whose = ", ".join(f"{n:,} of {plain(name)}" for name, n in list(texts.items())[:2])
+    whose = ", ".join(f"{n:,} of {plain(words.source(name))}" for name, n in list(texts.items())[:2])
     if len(texts) > 2:
         whose = f"{sum(texts.values()):,} of all {len(texts)} sides"
     pair = settings.get("candidate")
     partition = "joint partition" if pair is None else f"pairwise partition with {plain(str(pair))}"
     return (
-        f"Texts: {whose}; {partition}. Accuracy and R²: on held-out texts, mean ± sd over {settings.get('seeds')} "
-        f"seeds and {settings.get('splits')} splits; most frequent value: over splits; AMI, V-measure and purity: on "
-        "all texts, over seeds. V-measure and purity grow with k by themselves; AMI is 0 where clusters carry no "
-        f"information. Vertical line: the run's own k = {settings.get('own_k')}.{_on_others(table, plain)}"
+        f"{words.items.capitalize()}: {whose}; {partition}. Accuracy and R²: on held-out {words.items}, mean ± sd over "
+        f"{settings.get('seeds')} seeds and {settings.get('splits')} splits; most frequent value: over splits; AMI, "
+        f"V-measure and purity: on all {words.items}, over seeds. V-measure and purity grow with k by themselves; AMI "
+        "is 0 where clusters carry no information. Vertical line: the run's own k = "
+        f"{settings.get('own_k')}.{_on_others(table, words, plain)}"
     )
 
 
-def _on_others(table: AttributeTable, plain: Callable[[str], str]) -> str:
+def _on_others(table: AttributeTable, words: Words, plain: Callable[[str], str]) -> str:
     if not table.other_rows:
         return ""
     n = table.settings.get("clusters_from", {}).get("n", 0)
-    return (
-        f" Open markers: clusters learned on {n:,} texts of {plain(table.clusters_from)} alone, the same texts guessed."
-    )
+    learned = f"clusters learned on {words.count(n)} of {plain(table.clusters_from)} alone"
+    return f" Open markers: {learned}, the same {words.items} guessed."
 
 
 def lines_of(part: str, table: AttributeTable) -> list[Line]:

@@ -184,7 +184,9 @@ def _ledger(direction: str) -> Callable[[Comparison, View], go.Figure]:
         where = comparison, view.partition, view.candidate
         tested = gap_test(*where)
         if not tested.explains:
-            raise InputError(tested.in_words().rstrip("."), todo="Draw the figure clusters, which needs no gap")
+            raise InputError(
+                tested.in_words(comparison.words).rstrip("."), todo="Draw the figure clusters, which needs no gap"
+            )
         rows = ledger_rows(costed_table(*where, view.seed, view.weight), direction)
         return ledger_figure(rows, direction, colour=_colour(comparison, view), words=comparison.words)
 
@@ -251,7 +253,7 @@ def _about(comparison: Comparison) -> str:
     seeds = f"mean ± sd over {score.seeds} k-means seeds" if score.seeds > 1 else "one k-means seed, no spread known"
     return (
         f"Pairwise partitions; {seeds}; below it the {texts_interval(score.confidence)}. "
-        f"{_safe(places_sentence(comparison))} {comparison.human.n:,} human texts; "
+        f"{_safe(places_sentence(comparison))} {comparison.human.n:,} {comparison.words.reference_items}; "
         f"encoder: {_safe(comparison.config.made_by)}; c = {score.scale:g}."
     )
 

@@ -156,7 +156,7 @@ def measure_differences_frame(measurements: Measurements) -> pd.DataFrame:
 
 def exchanged_label(difference: Tested, words: Words = TEXTS) -> str:
     """What the test rests on: ``512 prompts``, or ``600 texts`` of two candidates without a common prompt."""
-    return f"{difference.n:,}{UNBROKEN}{words.said('prompts' if difference.paired else 'texts')}"
+    return f"{difference.n:,}{UNBROKEN}{f'{words.group}s' if difference.paired else words.items}"
 
 
 def difference_label(difference: Tested, decimals: int = SCORE_DECIMALS) -> str:

@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.formatting import UNBROKEN, decimals_of
-from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
 from mauve_core.figures.draw import End, Trace
 from mauve_core.figures.theme import (
@@ -51,8 +50,8 @@ MOST_BANDS = 4
 # Clusters that a hover names for each error.
 MOST_LEADING = 2
 
-X_TITLE = "exp(−c · KL(Q|R))<br>← type I: the model writes what humans don't"
-Y_TITLE = "exp(−c · KL(P|R))<br>← type II: humans write what the model misses"
+X_TITLE = "exp(−c · KL(Q|R))<br>← type I: what the model adds"
+Y_TITLE = "exp(−c · KL(P|R))<br>← type II: what the model misses"
 _TITLE_FONT = 12
 # Columns with the names of leading clusters.
 _LEADING = "type_1_in", "type_2_in"
@@ -154,7 +153,6 @@ def frontier_figure(
     order: Sequence[str] = (),
     chosen: str | None = None,
     leading: Mapping[str, tuple[Sequence[str], Sequence[str]]] | None = None,
-    words: Words = TEXTS,
 ) -> go.Figure:
     """Draw the curves of ``curve_points``, each with a mark at the drawn weight nearest to ``weight``.
 
@@ -166,8 +164,6 @@ def frontier_figure(
         Candidate whose band and curve stand out if not all have bands.
     leading : mapping, optional
         ``leading_in_words`` of candidates, for the hovers.
-    words : Words
-        What the items are called.
     """
     by_candidate = _by_candidate(points)
     for name, clusters in (leading or {}).items():
@@ -192,7 +188,7 @@ def frontier_figure(
     traces += [_mark(name, by_candidate[name], weight, styles[name], size) for name in drawn]
     height = math.ceil(pixels) + _ABOVE + _BELOW
     annotations = draw.names_beside(placed, (_LOW, _HIGH))
-    return draw.figure(traces, {**_layout(names, height, words), "annotations": annotations})
+    return draw.figure(traces, {**_layout(names, height), "annotations": annotations})
 
 
 def banded_names(names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
@@ -339,14 +335,14 @@ def _height_at(part: _Part, x: float) -> float:
     return float(np.interp(x, part["x"][::-1], part["y"][::-1]))
 
 
-def _layout(names: Sequence[str], height: int, words: Words) -> dict[str, Any]:
+def _layout(names: Sequence[str], height: int) -> dict[str, Any]:
     axis = {"range": [_LOW, _HIGH], "tickvals": [0, 0.25, 0.5, 0.75, 1], "zeroline": False, "linecolor": NEUTRAL_COLOUR}
     return base_layout(
         height=height,
         margin={"l": 8, "r": draw.names_margin(names), "t": _ABOVE, "b": _BELOW},
         showlegend=False,
-        xaxis={**axis, "title": {"text": words.said(X_TITLE), "standoff": 4, "font": {"size": _TITLE_FONT}}},
-        yaxis={**axis, "title": {"text": words.said(Y_TITLE), "standoff": 4, "font": {"size": _TITLE_FONT}}},
+        xaxis={**axis, "title": {"text": X_TITLE, "standoff": 4, "font": {"size": _TITLE_FONT}}},
+        yaxis={**axis, "title": {"text": Y_TITLE, "standoff": 4, "font": {"size": _TITLE_FONT}}},
         uirevision="frontier",
         hovermode="closest",
     )

@@ -97,7 +97,7 @@ def ledger_figure(
             for cluster, *part in rows[["cluster", "share", "low", "high"]].to_numpy(dtype=np.float64).tolist()
         ],
         hovertemplate="%{text}<br>"
-        + words.said("%{customdata[1]:,.0f} human, %{customdata[2]:,.0f} model texts<extra></extra>"),
+        + f"%{{customdata[1]:,.0f}} {words.reference}, %{{customdata[2]:,.0f}} model {words.items}<extra></extra>",
     )
     return draw.figure([bars, clicked], _ledger_layout(rows, names, reach))
 

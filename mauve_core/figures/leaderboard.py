@@ -30,7 +30,6 @@ from mauve_core.figures.theme import (
 )
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.tables import (
-    HUMAN_VS_HUMAN,
     Standing,
     human_vs_human_label,
     interval_of,
@@ -79,7 +78,7 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
     if halves is not None:
         sizes = {"n_human": halves.source.n, "n": halves.source.n, "k": halves.partitions[0].k}
         sizes |= {"generations": 1} if repeated else {}
-        place = {"rank": 0, "tied": False, "letters": "", "candidate": comparison.words.said(HUMAN_VS_HUMAN)}
+        place = {"rank": 0, "tied": False, "letters": "", "candidate": comparison.words.halves}
         rows.append(place | _numbers(comparison, halves, kind) | sizes)
         if comparison.like_for_like:
             rows = [row | _like_for_like(comparison, str(row["candidate"]), halves) for row in rows]
@@ -100,7 +99,7 @@ def shown_halves(comparison: Comparison, kind: PartitionKind) -> Candidate | Non
 
 def _like_for_like(comparison: Comparison, name: str, halves: Candidate) -> dict[str, float]:
     found = comparison.at_size_of_halves(name)
-    scores = halves.scores if name == comparison.words.said(HUMAN_VS_HUMAN) else {} if found is None else found.scores
+    scores = halves.scores if name == comparison.words.halves else {} if found is None else found.scores
     if REFERENCE_SCORE not in scores:
         return dict.fromkeys((f"like_for_like{end}" for end in ("", "_sd", "_low", "_high")), float("nan"))
     return _named("like_for_like", scores[REFERENCE_SCORE])
@@ -171,9 +170,7 @@ def like_for_like_rows(comparison: Comparison) -> tuple[tuple[str, ...], list[tu
         found = comparison.at_size_of_halves(candidate.name)
         alike = NONE if found is None else _lines(found.scores[REFERENCE_SCORE])
         rows.append((candidate.name, f"{candidate.source.n:,}", _lines(candidate.scores[REFERENCE_SCORE]), alike))
-    rows.append(
-        (comparison.words.said(HUMAN_VS_HUMAN), f"{halves.source.n:,}", NONE, _lines(halves.scores[REFERENCE_SCORE]))
-    )
+    rows.append((comparison.words.halves, f"{halves.source.n:,}", NONE, _lines(halves.scores[REFERENCE_SCORE])))
     return ("Candidate", "n", f"{title}, all {comparison.words.items}", like_for_like_title(halves.source.n)), rows
 
 

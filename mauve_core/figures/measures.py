@@ -204,13 +204,13 @@ def cell_label(row: pd.Series, name: str) -> str:
     return shown + (f"  \n{low_high}" if low_high else "")
 
 
-def spreads_in_words(measurements: Measurements) -> str:
+def spreads_in_words(measurements: Measurements, words: Words) -> str:
     """What each ± of :func:`value_label` is, without a period."""
-    words = "± one standard deviation over texts (jackknife)"
+    over = f"± one standard deviation over {words.items} (jackknife)"
     if not any(value and value.generations for row in measurements.rows for value in (row.model, row.gap)):
-        return words
+        return over
     return (
-        f"{words}; of several generations, T is their mean, ± (texts) its standard deviation over texts, and ± "
+        f"{over}; of several generations, T is their mean, ± (texts) its standard deviation over texts, and ± "
         "(generations) that of T over generations"
     )
 
@@ -628,15 +628,15 @@ def lengths_table(table: LengthTable, measure: str, order: Sequence[str], *, gap
     )
 
 
-def lengths_described(table: LengthTable) -> str:
+def lengths_described(table: LengthTable, words: Words = TEXTS) -> str:
     """Describe lines, bands, ± and the tests, with the numbers of texts."""
     texts = dict(table.settings.get("texts", {}))
     human = texts.pop(HUMAN, 0)
     return (
-        f"Lines: candidates, T(Q), {texts_in_words(texts)} texts each; blue: {human:,} human texts, T(P), where the "
-        "measure has one. All texts are cut to that many tokens. Bands: intervals over texts, about 95%; ± one "
-        f"standard deviation over texts (jackknife), {UNKNOWN} where none is available; {NONE} where the measure is "
-        "not defined. Each length is tested by itself, corrected for all pairs."
+        f"Lines: candidates, T(Q), {texts_in_words(texts)} texts each; blue: {human:,} {words.reference_items}, T(P), "
+        "where the measure has one. All texts are cut to that many tokens. Bands: intervals over texts, about 95%; ± "
+        f"one standard deviation over texts (jackknife), {UNKNOWN} where none is available; {NONE} where the measure "
+        "is not defined. Each length is tested by itself, corrected for all pairs."
     )
 
 
@@ -665,7 +665,6 @@ def _length_ticks(lengths: Sequence[int]) -> dict[str, Any]:
     return {**scale, "tickvals": list(lengths), "ticktext": [f"{length:,}" for length in lengths]}
 
 
-HUMAN_HALVES = "human halves"
 _MOST_KS = 13
 
 
@@ -687,23 +686,23 @@ def neighbours_table(table: NeighbourTable, measure: str, order: Sequence[str], 
     human = {k: row.human for line in lines.values() for k, row in line.items()}
     return pd.DataFrame(
         [
-            {"k": k, words.said(HUMAN_HALVES): value_label(human.get(k))}
+            {"k": k, f"{words.reference} halves": value_label(human.get(k))}
             | {name: value_label(line[k].model if k in line else None) for name, line in lines.items()}
             for k in table.ks
         ]
     )
 
 
-def neighbours_described(table: NeighbourTable) -> str:
+def neighbours_described(table: NeighbourTable, words: Words = TEXTS) -> str:
     """Describe lines, bands, ± and the tests, with the numbers of texts."""
     texts = dict(table.settings.get("texts", {}))
     human = texts.pop(HUMAN, 0)
     return (
-        f"Lines: candidates, T(Q), {texts_in_words(texts)} texts each, against {human:,} human texts; blue: human "
-        f"halves, T(P), one of {human // 2:,} texts against the rest. Bands: intervals over texts, about 95%; ± one "
-        f"standard deviation over texts (jackknife), {UNKNOWN} where none is available. Dashed: "
-        f"k = {table.settings.get('own_neighbours')}, as under All measures. Each k is tested by itself, corrected for "
-        "all pairs."
+        f"Lines: candidates, T(Q), {texts_in_words(texts)} {words.items} each, against {human:,} "
+        f"{words.reference_items}; blue: {words.reference} halves, T(P), one of {human // 2:,} {words.items} against "
+        f"the rest. Bands: intervals over {words.items}, about 95%; ± one standard deviation over {words.items} "
+        f"(jackknife), {UNKNOWN} where none is available. Dashed: k = {table.settings.get('own_neighbours')}, as under "
+        "All measures. Each k is tested by itself, corrected for all pairs."
     )
 
 
@@ -712,7 +711,7 @@ def neighbours_figure(table: NeighbourTable, order: Sequence[str], words: Words 
     names = _with_neighbours(table, order)
     own = table.settings.get("own_neighbours")
     axis = PanelAxis(
-        "neighbors k", "k =", words.said(HUMAN_HALVES), _k_ticks(table.ks), own if own in table.ks else None
+        "neighbors k", "k =", f"{words.reference} halves", _k_ticks(table.ks), own if own in table.ks else None
     )
     panels = {
         measure_title(measure): {name: [(row.k, row) for row in table.line(measure, name)] for name in names}

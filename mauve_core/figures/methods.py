@@ -87,18 +87,18 @@ def p_values_of(table: MethodTable) -> dict[tuple[Method, str], Tested]:
     }
 
 
-def about_tests(table: MethodTable) -> str:
+def about_tests(table: MethodTable, words: Words = TEXTS) -> str:
     """Explain what the p-values can and cannot show; empty without tests."""
     draws, count = table.settings.get("permutations"), len(p_values_of(table))
     if not isinstance(draws, int) or draws < 1:
         return ""
     if not count:
-        return "P = Q was not tested: no method here counts texts in bins without a correction."
+        return "P = Q was not tested: no method here counts in bins without a correction."
     return (
         f"p: test of P = Q by {draws:,} permutations, for methods with bins and no correction. Each draw exchanges "
-        "texts between the two sides, within a prompt if the sides share prompts, and keeps the bins of the first "
-        "seed. p is the share of draws at least as far from P = Q as the observed sides, which count as one draw; "
-        f"it cannot be below {p_label(1 / (draws + 1))}.{_about_many(count, draws) if count > 1 else ''}"
+        f"{words.items} between the two sides, within {words.group}s if the sides share any, and keeps the bins of the "
+        "first seed. p is the share of draws at least as far from P = Q as the observed sides, which count as one "
+        f"draw; it cannot be below {p_label(1 / (draws + 1))}.{_about_many(count, draws) if count > 1 else ''}"
     )
 
 
@@ -117,14 +117,14 @@ def _about_many(count: int, draws: int) -> str:
     )
 
 
-def about_z(table: MethodTable) -> str:
+def about_z(table: MethodTable, words: Words = TEXTS) -> str:
     """Explain the standard scores; empty if there are none."""
     if all(score.z is None for result in table.results for score in result.scores.values()):
         return ""
     return (
-        "z: how many standard deviations a candidate's MMD lies above that between random halves of the human texts, "
-        "adjusted to as many texts; about 0 for a candidate that writes like people. No p-value follows from it: its "
-        "right tail is longer than that of a normal variable."
+        "z: how many standard deviations a candidate's MMD lies above that between random halves of the "
+        f"{words.reference_items}, adjusted to as many {words.items}; about 0 for a candidate that does not differ "
+        "from them. No p-value follows from it: its right tail is longer than that of a normal variable."
     )
 
 
@@ -339,7 +339,7 @@ def _hover(result: MethodResult, item: MethodStanding, test: Tested | None, word
             f"interval {interval(score.low, score.high, decimals_of(score.value, score.sd_seeds, score.sd_texts))}"
         )
     tested = "" if test is None else f"<br>{test.words}"
-    above = "" if score.z is None else f"<br>{z_label(score)} above {words.said('human vs. human')}"
+    above = "" if score.z is None else f"<br>{z_label(score)} above {words.halves}"
     return (
         f"{as_label(result.method.title)}: place {item.place}<br>{score_label(score)} over seeds / {words.items}"
         f"<br>{low_high}{_JOINED[item.joined]}{tested}{above}"

@@ -49,14 +49,15 @@ Setting = Literal["dose", "words", "rate", "times"]
 
 # Settings that can grow along an axis, with axis titles; the value 0 is the control.
 SETTINGS: dict[Setting, str] = {
-    "dose": "share of the texts",
+    "dose": "share of the {items}",
     "words": "share of the words, marks or matches",
     "rate": "share of the letters",
     "times": "times",
 }
 
 ABOUT_LEADERBOARD = (
-    "MAUVE here compares halves, in half as many clusters, so no value is one of the leaderboard, which has all texts."
+    "MAUVE here compares halves, in half as many clusters, so no value is one of the leaderboard, whose sides are "
+    "whole."
 )
 
 COLUMNS = 3
@@ -226,7 +227,7 @@ def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -
         drawn = [(index, item) for index, item in enumerate(series) if item.setting == setting]
         reach = draw.padded_range([0.0, *(value for _, item in drawn for value, _ in item.points)])
         along = layout["xaxis" if panel == 1 else f"xaxis{panel}"]
-        along |= {"title": {"text": table.words.said(SETTINGS[setting])}, "range": list(reach)}
+        along |= {"title": {"text": table.words.fill(SETTINGS[setting])}, "range": list(reach)}
         along |= {} if setting == "times" else {"tickformat": ".0%"}
         shapes += _noise_floor(table.control.scores[measure], panel, across=True)
         traces += [draw.on_panel(_response(table.control, item, measure, index), panel) for index, item in drawn]
@@ -501,14 +502,14 @@ def sankey_figure(
                 "pad": 8,
                 "thickness": 12,
                 "line": {"width": 0},
-                "hovertemplate": words.said("%{label}: %{value:,.0f} texts<extra></extra>"),
+                "hovertemplate": f"%{{label}}: %{{value:,.0f}} {words.items}<extra></extra>",
             },
             link={
                 "source": [left.index(move.source) for move in shown],
                 "target": [len(left) + right.index(move.target) for move in shown],
                 "value": [move.texts for move in shown],
                 "color": [strong if (move.source, move.target) == chosen else faint for move in shown],
-                "hovertemplate": words.said("%{source.label} → %{target.label}: %{value:,.0f} texts<extra></extra>"),
+                "hovertemplate": f"%{{source.label}} → %{{target.label}}: %{{value:,.0f}} {words.items}<extra></extra>",
             },
             textfont={"size": 13, "shadow": "none"},
         )

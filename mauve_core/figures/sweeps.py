@@ -38,7 +38,7 @@ from mauve_core.stats.scores import REFERENCE_SCORE
 # Display names of the settings.
 TITLES: dict[Over, str] = {
     "length": "Text length",
-    "n": "Number of texts",
+    "n": "Sample size n",
     "k": "Clusters k",
     "scale": "Scaling constant c",
     "decoder": "Decoder parameter",
@@ -46,7 +46,7 @@ TITLES: dict[Over, str] = {
 
 X_TITLES: dict[Over, str] = {
     "length": "maximum tokens per text",
-    "n": "texts per side",
+    "n": "sample size n",
     "k": "clusters k",
     "scale": "scaling constant c",
     "decoder": "the decoder's parameter",
@@ -242,8 +242,8 @@ PARAMETER_TITLES: dict[EstimatorAxis, str] = {
 # Every point is a MAUVE.
 ESTIMATED_SCORE = titled(REFERENCE_SCORE)
 
-ABOUT_BANDS = "Band: ± one standard deviation over texts, for which the estimator is fitted again."
-ABOUT_SPREADS = "Value ± standard deviation over texts; over seeds / over texts for an estimator that draws."
+ABOUT_BANDS = "Band: ± one standard deviation over {items}, for which the estimator is fitted again."
+ABOUT_SPREADS = "Value ± standard deviation over {items}; over seeds / over {items} for an estimator that draws."
 
 # Pixels of a single panel, of one of several, and between two.
 ESTIMATOR_HEIGHT, _ROW_HEIGHT, _BETWEEN = 360, 240, 40

@@ -32,6 +32,7 @@ from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import Count, NotNegative
+from mauve_core.base.words import Words
 from mauve_core.runs import Run
 from mauve_core.runs.features import stored_features
 from mauve_core.scoring.estimates import TwoSides, two_sides
@@ -54,11 +55,11 @@ ADDS, MISSES = "adds", "misses"
 ORDERS = {
     "cost": "Cost",
     "difference": "Difference p − q",
-    "p": "Human share p",
+    "p": "{Reference} share p",
     "q": "Model share q",
     "type_1_nats": "Type I error",
     "type_2_nats": "Type II error",
-    "found": "Texts found",
+    "found": "{Items} found",
     "cluster": "Cluster number",
 }
 
@@ -494,14 +495,14 @@ class GapTest:
         """Most draws that may be as large if there is a gap to explain."""
         return math.floor(LEVEL * (1 + self.draws) + _ROUNDING) - 1
 
-    def in_words(self) -> str:
+    def in_words(self, words: Words) -> str:
         """Return what pages and reports say instead of shares."""
         if self.why:
             return f"No test of the gap: {self.why}."
         return (
-            "Nothing to explain: the gap could be one between human texts. With texts exchanged at random between the "
-            f"two sides, it is at least as large in {self.reached:,} of {self.draws:,} draws; costs are shown if at "
-            f"most {self.allowed} are. {self.could_find()}"
+            f"Nothing to explain: the gap could be one between {words.reference_items}. With {words.items} exchanged "
+            f"at random between the two sides, it is at least as large in {self.reached:,} of {self.draws:,} draws; "
+            f"costs are shown if at most {self.allowed} are. {self.could_find()}"
         ).rstrip()
 
     def could_find(self) -> str:

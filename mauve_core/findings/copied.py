@@ -49,7 +49,7 @@ SEEN = "share_in_seen_file"
 
 TITLE = "Copied texts"
 
-TODO = "Compare again without them, and check whether the candidate was trained on the human texts."
+TODO = "Compare again without them, and check whether the candidate was trained on the {reference_items}."
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 _WORD = regex.compile(
@@ -107,32 +107,33 @@ class CopiedTexts:
     mauve_without: Share | None
     left: Count
 
-    def cells(self) -> tuple[str, ...]:
+    def cells(self, words: Words) -> tuple[str, ...]:
         """Cells of a row of a preflight, unescaped."""
         ends = (self.difference, self.low, self.high)
         value, low, high = (NONE if each is None else written((1 + each) / 2, SCORE_DECIMALS) for each in ends)
         human = _count(self.human_copied, self.human_n)
         return (
-            f"{TITLE}: over {COPIED:.0%} of their runs of {WORDS} words are in other human texts{self._or_seen}",
+            f"{TITLE}: over {COPIED:.0%} of their runs of {WORDS} words are in other "
+            f"{words.reference_items}{self._or_seen}",
             self.candidate,
             human,
             _count(self.candidate_copied, self.candidate_n),
             value if self.low is None else f"{value} ({low}{TO}{high})",
-            TODO,
+            words.fill(TODO),
         )
 
     def line(self, words: Words) -> str:
         """Describe the row in a line, unescaped."""
-        title, candidate, human, own, _, todo = self.cells()
+        title, candidate, human, own, _, todo = self.cells(words)
         run = ""
         if self.longest_ids is not None:
             own_id, human_id = self.longest_ids
             run = f" Longest run: {self.longest:,} words of its text {own_id}, in {words.reference} text {human_id}."
         short = self.human_short + self.candidate_short
         left_out = f" Left out: {words.count(short)} with under {WORDS} words of their own." if short else ""
-        return f"{words.said(title)}: {words.reference} {human}, {candidate} {own}.{run}{left_out} {words.said(todo)}"
+        return f"{title}: {words.reference} {human}, {candidate} {own}.{run}{left_out} {todo}"
 
-    def sentence(self) -> Sentence:
+    def sentence(self, words: Words) -> Sentence:
         """Say that the candidate copies, and its score without that."""
         every = self.candidate_copied == self.candidate_n
         of = f"all {self.candidate_n:,}" if every else f"{self.candidate_copied:,} of {self.candidate_n:,}"
@@ -141,7 +142,8 @@ class CopiedTexts:
             score = f"; without them its MAUVE is {written(self.mauve_without, SCORE_DECIMALS)} ({self.left:,} texts)"
         elif self.left:
             score = "; too few are left to score without them"
-        return sentence("{} copies {} texts from the human file{}{}.", Name(self.candidate), of, self._or_seen, score)
+        template = "{} copies {} texts from the {reference} file{}{}."
+        return sentence(template, Name(self.candidate), of, self._or_seen, score, words=words)
 
     @property
     def _or_seen(self) -> str:

@@ -620,18 +620,18 @@ def _summary(measure: Measure, human: _Floats, candidate: _Floats) -> tuple[Summ
 # For people
 
 
-def headline(found: Preflight) -> str:
+def headline(found: Preflight, words: Words = TEXTS) -> str:
     """Say how many candidates copy, how many differ in format, and in what, with the AUC furthest from 1/2."""
     copies = ""
     if found.copying:
         told, total = len(found.copying), len(found.copied)
         who = "The candidate copies" if total == 1 else f"{told} of {total} candidates cop{'ies' if told == 1 else 'y'}"
-        copies = f"{who} human texts. "
+        copies = f"{who} {words.reference_items}. "
     if not found.flagged:
         return f"{copies}No difference of format was found in {len(KINDS)} kinds."
     told, total = len({row.candidate for row in found.flagged}), len({row.candidate for row in found.rows})
     who = "The candidate differs" if total == 1 else f"{told} of {total} candidates differ{'s' if told == 1 else ''}"
-    return f"{copies}{who} from the human texts in format: {_kinds(found)}."
+    return f"{copies}{who} from the {words.reference_items} in format: {_kinds(found)}."
 
 
 def short_headline(found: Preflight) -> str:
@@ -648,7 +648,7 @@ def _kinds(found: Preflight) -> str:
     return ", ".join(f"{row.kind_in_words} (AUC {written(row.auc, SCORE_DECIMALS)})" for row in furthest.values())
 
 
-def rule_sentence(found: Preflight) -> str:
+def rule_sentence(found: Preflight, words: Words = TEXTS) -> str:
     """Explain the columns and the rule."""
     rule = (
         "AUC: the chance that a candidate's text has more of it than one of the other side, with its "
@@ -656,22 +656,24 @@ def rule_sentence(found: Preflight) -> str:
         f"correction for {len(KINDS)} kinds, and an AUC at least {found.least_effect:g} away from 0.5."
     )
     copied = (
-        f" {TITLE} are listed if the interval of the AUC lies above {0.5 + LEAST / 2:g}; human texts are held against "
-        "the other human texts."
+        f" {TITLE} are listed if the interval of the AUC lies above {0.5 + LEAST / 2:g}; {words.reference_items} are "
+        f"held against the other {words.reference_items}."
     )
     return rule + (copied if found.copied else "")
 
 
 # Columns of :func:`shown_rows`.
-COLUMNS = ("Format", "Candidate", "Human", "Candidate's", "AUC", "What to do")
+COLUMNS = ("Format", "Candidate", "{Reference}", "Candidate's", "AUC", "What to do")
 
 
-def shown_rows(found: Preflight, rows: Sequence[FormatDifference] | None = None) -> list[tuple[str, ...]]:
+def shown_rows(
+    found: Preflight, rows: Sequence[FormatDifference] | None = None, words: Words = TEXTS
+) -> list[tuple[str, ...]]:
     """Return the cells of some rows, the flagged ones by default, unescaped; the second is the candidate's name.
 
     Copied texts of the candidates that copy come first.
     """
-    return [row.cells() for row in found.copying] + [
+    return [row.cells(words) for row in found.copying] + [
         (
             f"{row.title}: {_measured(row)}",
             row.candidate,

@@ -99,11 +99,10 @@ def derive(run: Run, progress: Progress = silent) -> None:
         *(lambda name=name: run_main_reason(run, name) for name, _ in first),
         *(lambda name=name: _if_any(run_sampling_advice, run, name) for name, _ in first),
     ]
-    stage = run.comparison.words.said(READING)
     for done, step in enumerate(steps):
-        progress(stage, done, len(steps))
+        progress(READING, done, len(steps))
         step()
-    progress(stage, len(steps), len(steps))
+    progress(READING, len(steps), len(steps))
 
 
 def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, ScoreBasis]:

@@ -6,7 +6,7 @@ import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mauve_core.base.words import Words
+from mauve_core.base.words import TEXTS, Words
 
 # Candidates that a sentence lists by name; of more, one fewer is named and the others are counted.
 MOST_NAMES = 4
@@ -48,26 +48,24 @@ class Sentence:
         """The names in it, in order."""
         return [part for part in self.parts if isinstance(part, Name)]
 
-    def said_of(self, words: Words) -> Sentence:
-        """Say the same of items of another kind; names stay."""
-        return Sentence(tuple(part if isinstance(part, Name | Origin) else words.said(part) for part in self.parts))
-
     def __str__(self) -> str:
         return "".join(self.parts)
 
 
-def sentence(template: str, *values: str | Sequence[str]) -> Sentence:
+def sentence(template: str, *values: str | Sequence[str], words: Words = TEXTS) -> Sentence:
     """Make a sentence of :func:`filled` parts."""
-    return Sentence(filled(template, *values))
+    return Sentence(filled(template, *values, words=words))
 
 
-def filled(template: str, *values: str | Sequence[str]) -> Parts:
-    """Fill the fields ``{}`` of a template with texts, names or parts."""
+def filled(template: str, *values: str | Sequence[str], words: Words = TEXTS) -> Parts:
+    """Fill the fields ``{}`` of a template with texts, names or parts, and slots such as ``{items}`` with words."""
     parts: list[str] = []
     remaining = iter(values)
     for text, field, _, _ in string.Formatter().parse(template):
         parts += [text] if text else []
-        if field is not None:
+        if field:
+            parts.append(words.slots[field])
+        elif field is not None:
             value = next(remaining)
             parts += [value] if isinstance(value, str) else value
     return tuple(parts)

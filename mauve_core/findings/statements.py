@@ -781,7 +781,7 @@ def clustered(labels: NDArray[np.integer], names: Sequence[str], words: Words = 
     """Yield a statement for each cluster; labels and names were found without looking at the sides."""
     for cluster in range(len(names)):
         which = labelled(names, cluster)
-        more, less = (f"{words.said(f'writes {amount} texts of cluster')} {which}" for amount in ("more", "fewer"))
+        more, less = (f"has {amount} {words.items} of cluster {which}" for amount in ("more", "fewer"))
         yield Statement("topic", more, less, f"are in cluster {which}", labels == cluster)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_plain_spaces, written
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.encoders.catalogue import names_our_own, with_weights
 from mauve_core.findings.clusters import LEVEL, GapTest
 from mauve_core.findings.format_checks import Preflight
@@ -26,7 +27,6 @@ from mauve_core.findings.why_cards import Reason
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Estimate
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.tables import (
-    HUMAN_VS_HUMAN,
     interval_of,
     mean_and_spread,
     pairing_in_words,
@@ -85,6 +85,7 @@ def closest_of(
     behind: Sequence[Ranked],
     test: Callable[[str, str], Difference | None],
     untested: str | None = None,
+    words: Words = TEXTS,
 ) -> Parts:
     """Say who is closest, or who cannot be told apart.
 
@@ -100,12 +101,12 @@ def closest_of(
         Why some differences were not tested: then intervals decide who is told apart.
     """
     if untested is not None:
-        return _untested(leader, tied, behind, untested)
+        return _untested(leader, tied, behind, untested, words)
     if not tied:
-        return _one_closest(leader, behind, test)
+        return _one_closest(leader, behind, test, words)
     if len(tied) == 1 and not behind:
-        return _two_tied(leader, tied[0], test)
-    return _several_tied(leader, tied, behind, test)
+        return _two_tied(leader, tied[0], test, words)
+    return _several_tied(leader, tied, behind, test, words)
 
 
 def among_others(parts: Parts) -> Parts:
@@ -174,29 +175,36 @@ def sizes_of(candidates: Sequence[Ranked]) -> str:
     return f"{fewest} {'to' if ordered[0].generations == ordered[-1].generations else 'or'} {most}"
 
 
-def _one_closest(leader: Ranked, behind: Sequence[Ranked], test: Callable[[str, str], Difference | None]) -> Parts:
+def _one_closest(
+    leader: Ranked, behind: Sequence[Ranked], test: Callable[[str, str], Difference | None], words: Words
+) -> Parts:
     ahead = _difference(test, leader, behind[0])
     if len(behind) == 1:
-        template = "{} is closer to the human texts than {}: {}, ahead by {}."
-        return filled(template, Name(leader.name), Name(behind[0].name), score_in_full(leader), ahead)
+        template = "{} is closer to the {reference_items} than {}: {}, ahead by {}."
+        names = Name(leader.name), Name(behind[0].name)
+        return filled(template, *names, score_in_full(leader), ahead, words=words)
     return filled(
-        "{} is closest to the human texts, told apart from every other candidate: {}, ahead of {}, the next, by {}.",
+        "{} is closest to the {reference_items}, told apart from every other candidate: {}, ahead of {}, the next, by "
+        "{}.",
         Name(leader.name),
         score_in_full(leader),
         Name(behind[0].name),
         ahead,
+        words=words,
     )
 
 
-def _two_tied(leader: Ranked, other: Ranked, test: Callable[[str, str], Difference | None]) -> Parts:
+def _two_tied(leader: Ranked, other: Ranked, test: Callable[[str, str], Difference | None], words: Words) -> Parts:
     return filled(
-        "Whether {} or {} is closer to the human texts cannot be told with {} texts each: {} and {} differ by {}.",
+        "Whether {} or {} is closer to the {reference_items} cannot be told with {} {items} each: {} and {} differ by "
+        "{}.",
         Name(leader.name),
         Name(other.name),
         sizes_of((leader, other)),
         score_in_full(leader),
         mean_and_interval(other.estimate),
         _difference(test, leader, other),
+        words=words,
     ) + _could_find(test, leader, [other])
 
 
@@ -205,13 +213,16 @@ def _several_tied(
     tied: Sequence[Ranked],
     behind: Sequence[Ranked],
     test: Callable[[str, str], Difference | None],
+    words: Words,
 ) -> Parts:
     parts = filled(
-        "One of {} is closest to the human texts, but {} texts each do not tell which: {} has the highest MAUVE, {}.",
+        "One of {} is closest to the {reference_items}, but {} {items} each do not tell which: {} has the highest "
+        "MAUVE, {}.",
         _which(leader, tied, behind),
         sizes_of((leader, *tied)),
         Name(leader.name),
         mean_and_interval(leader.estimate),
+        words=words,
     )
     parts += _could_find(test, leader, tied)
     if not behind:
@@ -231,14 +242,15 @@ def _could_find(test: Callable[[str, str], Difference | None], leader: Ranked, t
     return (f" A true difference of {written(max(least), SCORE_DECIMALS)} would be found 8 times in 10.",)
 
 
-def _untested(leader: Ranked, tied: Sequence[Ranked], behind: Sequence[Ranked], untested: str) -> Parts:
+def _untested(leader: Ranked, tied: Sequence[Ranked], behind: Sequence[Ranked], untested: str, words: Words) -> Parts:
     if not tied:
         template = "{} has the highest MAUVE, {}, and its interval overlaps no other candidate's ({})."
         return filled(template, Name(leader.name), mean_and_interval(leader.estimate), untested)
     if len(tied) == 1 and not behind:
-        opening = filled("Whether {} or {} is closer to the human texts", Name(leader.name), Name(tied[0].name))
+        names = Name(leader.name), Name(tied[0].name)
+        opening = filled("Whether {} or {} is closer to the {reference_items}", *names, words=words)
     else:
-        opening = filled("Which of {} is closest to the human texts", _which(leader, tied, behind))
+        opening = filled("Which of {} is closest to the {reference_items}", _which(leader, tied, behind), words=words)
     return opening + filled(
         " cannot be told: {} has the highest MAUVE, {}, and {} its own ({}).",
         Name(leader.name),
@@ -259,7 +271,7 @@ def _difference(test: Callable[[str, str], Difference | None], leader: Ranked, o
     return "" if found is None else difference_in_words(found.seen_from(leader.name))
 
 
-def format_caution(found: Preflight, ranked: Sequence[str], named: Sequence[str]) -> Sentence | None:
+def format_caution(found: Preflight, ranked: Sequence[str], named: Sequence[str], words: Words) -> Sentence | None:
     """Say which candidates differ in format; None if no named one is flagged.
 
     Parameters
@@ -278,11 +290,12 @@ def format_caution(found: Preflight, ranked: Sequence[str], named: Sequence[str]
     if len(ranked) == len(flagged) > 1:
         who = ("Both candidates",) if len(ranked) == 2 else (f"All {len(ranked):,} candidates",)
     return sentence(
-        "{} {} from the human texts in format ({}), which {} may partly reflect.",
+        "{} {} from the {reference_items} in format ({}), which {} may partly reflect.",
         who,
         "differs" if len(flagged) == 1 else "differ",
         _strongest(found),
         "its score" if len(flagged) == 1 else "the scores",
+        words=words,
     )
 
 
@@ -298,11 +311,8 @@ def _strongest(found: Preflight) -> Parts:
 # Texts a side below which there is no verdict.
 LEAST_TEXTS = 100
 
-# As the first word of a sentence: sources begin with it.
-THE_HUMAN_SIDE = "The human side"
-
-ALL_COPY = "All candidates copy human texts, so none is called the closest."
-TOO_FEW = "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more."
+ALL_COPY = "All candidates copy {reference_items}, so none is called the closest."
+TOO_FEW = "Too few {items}: {} per side and cluster, so the scores are mostly noise; take {} or more."
 
 
 @dataclass(frozen=True)
@@ -403,11 +413,11 @@ def verdict_of(
     """
     unsupported, why_not = _unsupported(comparison)
     words = comparison.words
-    copying = {row.candidate: row.sentence() for row in checked.copying if row.candidate not in unsupported}
+    copying = {row.candidate: row.sentence(words) for row in checked.copying if row.candidate not in unsupported}
     ranked = [each.candidate for each in standings(comparison, SCORE) if each.candidate.name not in unsupported]
     if HUMAN in unsupported or not ranked:
-        subject, why = Sentence(_under(comparison, _subject(comparison))).said_of(words), _joined(why_not)
-        return Verdict(subject, None, (), why.said_of(words), None, None, None, ())
+        subject = Sentence(_under(comparison, _subject(comparison)))
+        return Verdict(subject, None, (), _joined(why_not), None, None, None, ())
     ordered = [each for each in ranked if each.name not in copying]
     leader, *others = ordered or ranked[:1]
     tied = [each for each in others if not told_apart(comparison, SCORE, leader.name, each.name)]
@@ -422,22 +432,20 @@ def verdict_of(
             comparison, ordered, tied, behind, tested(leader.name), all_rank=len(ordered) == len(comparison.candidates)
         )
     elif len(ranked) == 1:
-        closest = Sentence(_under(comparison, _alone(leader, tested(leader.name))))
+        closest = Sentence(_under(comparison, _alone(leader, tested(leader.name), words)))
     else:
-        closest = sentence(ALL_COPY)
+        closest = sentence(ALL_COPY, words=words)
     of = "" if len(ordered) == len(comparison.candidates) else " of the others"
     asked = others_say if len(ordered) > 1 else ()
     agree = [closest_elsewhere(leaders, {each.name for each in ordered}, each, of) for each in asked]
-    farthest = None if reason is None else _reason(reason, len(ranked))
+    farthest = None if reason is None else _reason(reason, len(ranked), words)
     named = [*leaders, *copying, *closest.names, *(farthest.names if farthest else ())]
-    caution = format_caution(checked, [each.name for each in ranked], named)
-    few, caution, farthest = (each and each.said_of(words) for each in (few, caution, farthest))
-    copied = tuple(each.said_of(words) for each in copying.values())
+    caution = format_caution(checked, [each.name for each in ranked], named, words)
     about = _subject(comparison)
     if not leaders and len(ranked) > 1:  # nothing else names the encoder
         about = _under(comparison, about)
-    subject, encoders = Sentence(about).said_of(words), _joined(agree) if agree else None
-    return Verdict(subject, few, copied, closest.said_of(words), encoders, caution, farthest, tuple(leaders))
+    encoders, copied = _joined(agree) if agree else None, tuple(copying.values())
+    return Verdict(Sentence(about), few, copied, closest, encoders, caution, farthest, tuple(leaders))
 
 
 def _under(comparison: Comparison, parts: Parts) -> Parts:
@@ -450,14 +458,16 @@ def _subject(comparison: Comparison) -> Parts:
     if len(candidates) > MOST_NAMES:
         who = (f"{len(candidates):,} candidates",)
     each = " each" if len(candidates) > 1 else ""
-    paired = pairing_in_words(comparison) or "no prompts shared with the human texts"
+    words = comparison.words
+    paired = pairing_in_words(comparison) or f"no {words.group}s shared with the {words.reference_items}"
     return filled(
-        "{} ({} texts{}) compared with {} human texts: {}.",
+        "{} ({} {items}{}) compared with {} {reference_items}: {}.",
         who,
         sizes_of([_ranked(each) for each in candidates]),
         each,
         f"{comparison.human.n:,}",
         paired,
+        words=words,
     )
 
 
@@ -476,20 +486,22 @@ def _unsupported(comparison: Comparison) -> tuple[frozenset[str], list[Parts]]:
         elif own < LEAST_UNITS:
             units[name] = own
     few_for = "too few for a score, which needs"
+    words = comparison.words
+    human = f"{words.reference} side"
     said = (
-        (equal, "equal texts", ": they cannot support a score."),
-        (same, "texts", ", the same as the human side: there is nothing to compare."),
-        (few, "texts", f": {few_for} {LEAST_TEXTS}."),
-        (units, "independent units", f", such as prompts: {few_for} {LEAST_UNITS}."),
+        (equal, f"equal {words.items}", ": they cannot support a score."),
+        (same, words.items, f", the same as the {human}: there is nothing to compare."),
+        (few, words.items, f": {few_for} {LEAST_TEXTS}."),
+        (units, "independent units", f", such as {words.group}s: {few_for} {LEAST_UNITS}."),
     )
-    return frozenset().union(equal, same, few, units), [_have(*each) for each in said if each[0]]
+    return frozenset().union(equal, same, few, units), [_have(*each, f"The {human}") for each in said if each[0]]
 
 
-def _have(numbers: Mapping[str, int], what: str, why: str) -> Parts:
+def _have(numbers: Mapping[str, int], what: str, why: str, human: str) -> Parts:
     """Say how many of what sides have: ``a, b and c have 40 texts each`` ..."""
     fewest, most = min(numbers.values()), max(numbers.values())
     many = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    first, *rest = (THE_HUMAN_SIDE if name == HUMAN else name for name in listed([*numbers]))
+    first, *rest = (human if name == HUMAN else name for name in listed([*numbers]))
     has, each = ("has", "") if len(numbers) == 1 else ("have", " each")
     return (first, *rest, f" {has} {many} {what}{each}{why}")
 
@@ -504,7 +516,7 @@ def _few(comparison: Comparison, candidates: Sequence[Candidate]) -> Sentence | 
     fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in candidates)
     if fewest >= FEW_PER_CLUSTER:
         return None
-    return sentence(TOO_FEW, significant(fewest), f"{FEW_PER_CLUSTER}")
+    return sentence(TOO_FEW, significant(fewest), f"{FEW_PER_CLUSTER}", words=comparison.words)
 
 
 def _closest(
@@ -516,22 +528,24 @@ def _closest(
     *,
     all_rank: bool,
 ) -> Sentence:
-    leader = ordered[0]
+    leader, words = ordered[0], comparison.words
     if len(ordered) == 1:
-        parts = _under(comparison, _alone(leader, tested))
+        parts = _under(comparison, _alone(leader, tested, words))
     else:
         near, far = ([_ranked(each) for each in group] for group in (tied, behind))
-        parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE))
+        parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE), words=words)
         parts = _under(comparison, parts)
         parts = parts if all_rank else among_others(parts)
     if len(ordered) > 1 and tested.why:
-        parts += filled(" The gap between {} and the human texts is not tested: {}.", Name(leader.name), tested.why)
+        template = " The gap between {} and the {reference_items} is not tested: {}."
+        parts += filled(template, Name(leader.name), tested.why, words=words)
     elif len(ordered) > 1 and not tested.explains:
         parts += filled(
-            " The gap between {} and the human texts could be one between human texts (p = {}).{}",
+            " The gap between {} and the {reference_items} could be one between {reference_items} (p = {}).{}",
             Name(leader.name),
             _p_value(tested),
             _could_find_gap(tested),
+            words=words,
         )
     return Sentence(parts + _ceiling(comparison, leader))
 
@@ -553,15 +567,16 @@ def _could_find_gap(tested: GapTest) -> str:
     return f" {said}" if said else ""
 
 
-def _alone(leader: Candidate, tested: GapTest) -> Parts:
+def _alone(leader: Candidate, tested: GapTest, words: Words) -> Parts:
     what = "differ from" if tested.explains else "are not told apart from"
     return filled(
-        "The texts of {} {} the human texts ({}): {}.{}",
+        "The {items} of {} {} the {reference_items} ({}): {}.{}",
         Name(leader.name),
         "are not tested against" if tested.why else what,
         tested.why or f"p = {_p_value(tested)}",
         score_in_full(_ranked(leader)),
         _could_find_gap(tested),
+        words=words,
     )
 
 
@@ -574,7 +589,7 @@ def _ceiling(comparison: Comparison, leader: Candidate) -> Parts:
     return filled(
         " Like for like, {} reaches {}: {} ({}) against {} ({}) at n = {}.",
         Name(leader.name),
-        HUMAN_VS_HUMAN,
+        comparison.words.halves,
         mean_and_spread(own),
         interval_of(own),
         mean_and_spread(human),
@@ -583,8 +598,8 @@ def _ceiling(comparison: Comparison, leader: Candidate) -> Parts:
     )
 
 
-def _reason(reason: Reason, candidates: int) -> Sentence:
-    found = f"it {reason.finding} ({reason.detail})"
+def _reason(reason: Reason, candidates: int, words: Words) -> Sentence:
+    found = f"it {reason.finding(words)} ({reason.detail})"
     if candidates == 1:
         return sentence("Main difference: {}.", found)
     return sentence("Main difference of {}: {}.", Name(reason.candidate), found)

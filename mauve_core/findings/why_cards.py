@@ -30,6 +30,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.base.json_codec import Count, NotNegative, Share
+from mauve_core.base.words import Words
 from mauve_core.clusters.neighbours import nearest_pairs
 from mauve_core.findings.clusters import ADDS
 from mauve_core.findings.distinctive_words import DistinctiveWord, Phrase, WordCounts, distinctive_phrases
@@ -593,16 +594,15 @@ class Reason:
     second: NotNegative = 0.0
     words: tuple[str, ...] = ()
 
-    @property
-    def finding(self) -> str:
+    def finding(self, words: Words) -> str:
         """What the candidate does, without numbers: ``repeats itself``; plain text that may hold words of texts."""
         more = self.first > self.second
         if self.where in ("cluster", "all"):
             return property_named(self.property_name).more if more else property_named(self.property_name).less
         if self.where == "rest":
             found = property_named(self.property_name)
-            return f"{self._writes} texts that {found.texts_more if more else found.texts_less}"
-        return f"{self._writes} texts like {', '.join(f'“{word}”' for word in self.words)}"
+            return f"{self._has} {words.items} that {found.texts_more if more else found.texts_less}"
+        return f"{self._has} {words.items} like {', '.join(f'“{word}”' for word in self.words)}"
 
     @property
     def detail(self) -> str:
@@ -615,10 +615,9 @@ class Reason:
             means if self.where == "all" else f"{means} {'in' if self.where == 'cluster' else 'outside'} {_COSTLIEST}"
         )
 
-    @property
-    def sentence(self) -> str:
+    def sentence(self, words: Words) -> str:
         """Finding and numbers: ``repeats itself: distinct-4 46% per text against 95%``; plain text."""
-        return f"{self.finding}: {self.detail}"
+        return f"{self.finding(words)}: {self.detail}"
 
     @property
     def cost(self) -> str:
@@ -626,8 +625,8 @@ class Reason:
         return f"{percent_with_interval(self.share, self.low, self.high)} of the gap"
 
     @property
-    def _writes(self) -> str:
-        return "writes more" if self.direction == ADDS else "writes fewer"
+    def _has(self) -> str:
+        return "has more" if self.direction == ADDS else "has fewer"
 
 
 def main_reason(

@@ -23,7 +23,7 @@ from PIL import Image
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.words import Words, real_items
+from mauve_core.base.words import Words
 from mauve_core.encoders import hub
 from mauve_core.encoders.by_content import ContentEncoder, ItemModel
 from mauve_core.encoders.catalogue import (
@@ -170,7 +170,7 @@ class ImageKind:
     """Images; see :class:`mauve_core.texts.kinds.Kind`."""
 
     name: str = "image"
-    words: Words = field(default_factory=lambda: real_items("image", "images"))
+    words: Words = field(default_factory=lambda: Words("image", "images", "real", "real images", "id"))
     model: str = "efficientnet-lite0"
     offer: Offer = OFFER
     suffixes: tuple[str, ...] = ("zip", "parquet")

@@ -59,7 +59,7 @@ from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
 from mauve_core.reporting.cluster_section import CAPTURED, attributes_blocks
 from mauve_core.reporting.judgments_section import judgments_blocks
 from mauve_core.runs import Run
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, mean_and_spread, rank_label, texts_interval
+from mauve_core.scoring.tables import mean_and_spread, rank_label, texts_interval
 from mauve_core.shards.plan import ShardedComparison
 from mauve_core.stats.scores import REFERENCE_SCORE
 
@@ -73,7 +73,7 @@ def measure_rankings(found: Measurements, order: Sequence[str], words: Words = T
     if not ranked:
         return ()
     tests = [each for name in ranked for each in ranked_tests(found, name, order)]
-    blocks: list[Block] = [_gaps(found, ranked, order, tests)]
+    blocks: list[Block] = [_gaps(found, ranked, order, tests, words)]
     sentences = tuple(
         f"{measure_title(name)}. {sentence}"
         for name in ranked
@@ -89,7 +89,11 @@ def measure_rankings(found: Measurements, order: Sequence[str], words: Words = T
 
 
 def _gaps(
-    found: Measurements, measures: Sequence[str], order: Sequence[str], tests: Sequence[MeasureDifference]
+    found: Measurements,
+    measures: Sequence[str],
+    order: Sequence[str],
+    tests: Sequence[MeasureDifference],
+    words: Words,
 ) -> Table:
     rows = [[name] for name in order if name in found.candidates]
     for measure in measures:
@@ -101,9 +105,9 @@ def _gaps(
                 NONE if own is None or gap is None else f"{value_label(gap)}\n({rank_label(own.rank, own.tied)})"
             )
     note = "In parentheses the rank, the smallest gap first, = where it is shared."
-    note += f" {measure_tests_sentence(tests)}" if tests else ""
-    columns = ("Texts", *map(measure_title, measures))
-    return Table("Gap to the human texts, |T(Q) − T(P)|", columns, tuple(map(tuple, rows)), note)
+    note += f" {measure_tests_sentence(tests, words)}" if tests else ""
+    columns = (words.items.capitalize(), *map(measure_title, measures))
+    return Table(f"Gap to the {words.reference_items}, |T(Q) − T(P)|", columns, tuple(map(tuple, rows)), note)
 
 
 def _tests(found: Measurements, measures: Sequence[str], order: Sequence[str], words: Words) -> Table:
@@ -125,7 +129,7 @@ def _tests(found: Measurements, measures: Sequence[str], order: Sequence[str], w
             for each in tests
         ]
     columns = ("Measure", "Candidate", "Other", "Gap, candidate − other", "p", "p adjusted", "told apart", "n")
-    note = "A negative difference: the candidate is closer to the human texts. Below it, its 95% interval."
+    note = f"A negative difference: the candidate is closer to the {words.reference_items}. Below it, its 95% interval."
     return Table("Gaps of every two candidates, tested", columns, tuple(rows), note, folded=True)
 
 
@@ -147,7 +151,7 @@ def encoders_blocks(run: Run) -> tuple[Block, ...]:
         "spread; pairs of candidates that two encoders tell apart in opposite orders are named above.",
         narrow=True,
     )
-    blocks: list[Block] = [Remarks((words, *contradictions)), chart, _scores(table)]
+    blocks: list[Block] = [Remarks((words, *contradictions)), chart, _scores(table, run.comparison.words)]
     blocks += _references(run, table)
     described = zip(figures.encoder_names(table), table.titles, table.results, strict=True)
     about = [f"{title}: {figures.about_encoder(name, result)}" for name, title, result in described]
@@ -160,7 +164,12 @@ def positions_blocks(run: Run) -> tuple[Block, ...]:
     if table is None:
         return ()
     rows = tuple(map(tuple, agreement.position_rows(table)))
-    found = Table("Where in the text encoders look", agreement.HEADER, rows, agreement.about_positions(table))
+    found = Table(
+        "Where in the text encoders look",
+        agreement.HEADER,
+        rows,
+        agreement.about_positions(table, run.comparison.words),
+    )
     return Remarks((agreement.positions_in_words(table), *table.notes)), found
 
 
@@ -168,17 +177,17 @@ def _numbered(table: EncoderTable) -> tuple[str, ...]:
     return tuple(f"{number} {title}" for number, title in enumerate(table.titles, start=1))
 
 
-def _scores(table: EncoderTable) -> Table:
+def _scores(table: EncoderTable, words: Words) -> Table:
     intervals = figures.interval_cells(table, SCORE)
     rows = [
         (name, *(f"{cell}\n{low_high}" for cell, low_high in zip(cells, intervals[name], strict=True)))
         for name, cells in figures.score_cells(table, SCORE).items()
     ]
     if any(result.ceiling for result in table.results):
-        rows.append((HUMAN_VS_HUMAN, *map("\n".join, figures.ceiling_cells(table, SCORE))))
+        rows.append((words.halves, *map("\n".join, figures.ceiling_cells(table, SCORE))))
     note = (
         "Mean ± standard deviation over k-means seeds; in parentheses the rank, = where no test tells it from the "
-        f"first of its group; below, the {texts_interval()}. Pairwise partitions with the run's own "
+        f"first of its group; below, the {texts_interval(items=words.items)}. Pairwise partitions with the run's own "
         "settings; the first encoder is the run's own. Compare rankings, not scores, between encoders."
     )
     return Table(f"{titled(SCORE)} under each encoder", ("Candidate", *_numbered(table)), tuple(rows), note)
@@ -196,7 +205,8 @@ def _references(run: Run, table: EncoderTable) -> list[Block]:
             )
             for each in found
         )
-        note = "+ is agreement on who is closer to people: with the gap of a text measure, or with ratings."
+        p = run.comparison.words.reference_items
+        note = f"+ is agreement on who is closer to the {p}: with the gap of a text measure, or with ratings."
         columns = ("Spearman with", "n", *_numbered(table))
         blocks.append(Table("Agreement of the encoders with measures and people", columns, rows, note, folded=True))
     if problem:
@@ -219,11 +229,11 @@ def over_shards_blocks(run: Run) -> tuple[Block, ...]:
     clusters = stored_clusters_over_all(run)
     if clusters is None:
         return scores
-    return *scores, *(block for each in clusters.candidates for block in _clusters(found, each))
+    return *scores, *(block for each in clusters.candidates for block in _clusters(found, each, run.comparison.words))
 
 
-def _clusters(found: ShardedComparison, candidate: CandidateOverAll) -> tuple[Block, ...]:
-    said = cluster_sentence(share_table(found, candidate), candidate.name)
+def _clusters(found: ShardedComparison, candidate: CandidateOverAll, words: Words) -> tuple[Block, ...]:
+    said = cluster_sentence(share_table(found, candidate), candidate.name, words=words)
     if not said:
         return ()
     rows = tuple(cluster_rows(found, candidate, len(candidate.clusters)))
@@ -269,13 +279,12 @@ def _measures(run: Run) -> tuple[Block, ...]:
     chart = Chart(
         "measures",
         measure_figures.panels_figure(found, order, words=words),
-        "Every measure beside the human value",
-        words.said(
-            "Measures are computed from texts, not clusters. Blue: human texts, T(P), with interval; dots: candidates, "
-            "T(Q). None of the measures says which texts are better: a good decoder lies where people do."
-        ),
+        f"Every measure beside the {words.reference} value",
+        f"Measures are computed from {words.items}, not clusters. Blue: {words.reference_items}, T(P), with interval; "
+        f"dots: candidates, T(Q). None of the measures says which {words.items} are better: a good candidate lies "
+        f"where the {words.reference_items} do.",
     )
-    note = f"{measure_figures.spreads_in_words(found)}; ? where none could be computed."
+    note = f"{measure_figures.spreads_in_words(found, words)}; ? where none could be computed."
     values = Table(f"{words.item.capitalize()} measures", columns, (tuple(human), *map(tuple, rows)), note)
     return (chart, values, *measure_rankings(found, order, words), *_notes(found.notes))
 
@@ -302,14 +311,16 @@ def _methods(run: Run) -> tuple[Block, ...]:
         "pair. Rank 1 is on top; a gray bar joins candidates of the same rank. "
         f"{about_ranks(table, run.comparison)}",
     )
+    words = run.comparison.words
     note = (
-        "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, = where "
-        f"it is shared. ↑ larger is closer to the human texts, ↓ smaller is. {method_figures.ABOUT_LEADERBOARD}"
+        f"Value ± standard deviation over seeds / over {words.items}, – where there is none; in parentheses the rank, "
+        f"= where it is shared. ↑ larger is closer to the {words.reference_items}, ↓ smaller is. "
+        f"{method_figures.ABOUT_LEADERBOARD}"
     )
     note = " ".join(filter(None, [note, about_expectations(table), about_corrections(table)]))
     said = answer(table, run.comparison)
     found = (Remarks((said,), weighty=True),) if said else ()
-    return (*found, chart, Table("Methods", ("Method", *table.candidates, HUMAN_VS_HUMAN), tuple(rows), note))
+    return (*found, chart, Table("Methods", ("Method", *table.candidates, words.halves), tuple(rows), note))
 
 
 def _probes(run: Run) -> tuple[Block, ...]:
@@ -321,7 +332,7 @@ def _probes(run: Run) -> tuple[Block, ...]:
     measures = list(control.scores)
     rows = tuple(
         (
-            probe_figures.row_label(line),
+            table.words.source(probe_figures.row_label(line)),
             as_percent(line.changed) if line.kind == "perturbation" else NONE,
             as_percent(probe_figures.moved_share(line)),
             *(probe_figures.spread_label(line.scores[name]) for name in measures),
@@ -333,14 +344,14 @@ def _probes(run: Run) -> tuple[Block, ...]:
         "probes",
         probe_figures.distance_figure(table, PROBED_BY, [candidate.name for candidate in run.comparison.candidates]),
         f"What the scores notice in perturbed {items}",
-        f"Both halves of each split are clustered anew. One half of the {items} of {_label(table.source)}, perturbed, "
+        f"Both halves of each split are clustered anew. One half of {_whose(table.source, table.words)}, perturbed, "
         f"against the untouched other half; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, "
         "the noise floor. Open diamonds: other sources, in their own colors, in place of the perturbed half.",
     )
     columns = ("Compared half", "changed", "moved", *(probe_figures.titled(name) for name in measures))
     note = (
         f"Changed: share of its {items} that differ; moved: share of them now in a different cluster of the run. "
-        f"{table.words.said(probe_figures.ABOUT_LEADERBOARD)}"
+        f"{probe_figures.ABOUT_LEADERBOARD}"
     )
     found = detections(table)
     answer = () if not found else (Remarks((summary(table), *(each.sentence for each in found)), weighty=True),)
@@ -392,7 +403,7 @@ def _estimator_sweep(run: Run, sweep: EstimatorSweep) -> list[Block]:
         f"sweep-{sweep.over}",
         sweeps.estimator_sweep_figure(sweep, order),
         title,
-        f"One panel per estimator. {sweeps.ABOUT_BANDS} {sweeps.about_default(sweep)}",
+        f"One panel per estimator. {run.comparison.words.fill(sweeps.ABOUT_BANDS)} {sweeps.about_default(sweep)}",
     )
     rows = tuple(
         (
@@ -405,11 +416,15 @@ def _estimator_sweep(run: Run, sweep: EstimatorSweep) -> list[Block]:
         for point in sweep.points
     )
     columns = ("Estimator", "Candidate", sweeps.PARAMETER_TITLES[sweep.over], sweeps.ESTIMATED_SCORE, "n")
-    return [chart, Table(title, columns, rows, sweeps.ABOUT_SPREADS, folded=True), *_notes(sweep.notes)]
+    return [
+        chart,
+        Table(title, columns, rows, run.comparison.words.fill(sweeps.ABOUT_SPREADS), folded=True),
+        *_notes(sweep.notes),
+    ]
 
 
-def _label(source: str) -> str:
-    return "people" if source == HUMAN else source
+def _whose(source: str, words: Words) -> str:
+    return f"the {words.reference_items}" if source == HUMAN else f"the {words.items} of {source}"
 
 
 def _notes(notes: tuple[str, ...]) -> tuple[Block, ...]:
@@ -421,7 +436,7 @@ ATTACHED: Mapping[str, tuple[str, Callable[[Run], tuple[Block, ...]]]] = {
     "shards": (OVER_SHARDS, over_shards_blocks),
     "captured": (CAPTURED, attributes_blocks),
     "judgments": ("What people prefer", judgments_blocks),
-    "measures": ("Text measures", _measures),
+    "measures": ("Measures", _measures),
     "methods": ("Methods", _methods),
     "encoders": ("Encoders", encoders_blocks),
     "probes": ("Probes", _probes),

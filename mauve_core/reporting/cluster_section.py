@@ -90,8 +90,8 @@ MOST_BARS = 300
 
 _WORDS = 8
 _TITLES = {
-    ADDS: ("Adds", "the model writes what humans don't"),
-    MISSES: ("Misses", "humans write what the model misses"),
+    ADDS: ("Adds", "the model has what the {reference_items} lack"),
+    MISSES: ("Misses", "the {reference_items} have what the model lacks"),
 }
 
 
@@ -100,18 +100,19 @@ def clusters_section(run: Run, candidates: Sequence[str], left_out: int, chosen:
 
     ``chosen`` is a cluster of the first candidate, whose texts open that part.
     """
+    words = run.comparison.words
     lines = [
-        "Pairwise partitions: human texts clustered with one candidate at a time, as for the leaderboard, so a cluster "
-        "number means something else in every part. Each part shows the k-means seed under which the candidate's MAUVE "
-        "is the median. The cost of a cluster is its share of the frontier integral, with "
+        f"Pairwise partitions: {words.reference_items} clustered with one candidate at a time, as for the leaderboard, "
+        "so a cluster number means something else in every part. Each part shows the k-means seed under which the "
+        "candidate's MAUVE is the median. The cost of a cluster is its share of the frontier integral, with "
         f"{CONFIDENCE:.0%} bootstrap intervals at this n and k that hold for all clusters at once, clusters held "
-        "fixed. Blue: humans; the other color: the candidate, as in all figures.",
+        f"fixed. Blue: {words.reference_items}; the other color: the candidate, as in all figures.",
         "Is a cluster's difference real? " + "; ".join(f"{name}: {meaning}" for name, meaning in LABELS.items()) + ".",
     ]
     if left_out:
         lines.append(f"{len(candidates)} of {len(candidates) + left_out} candidates are shown.")
     parts = [_part(run, name, index, None if index else chosen) for index, name in enumerate(candidates)]
-    return Section("clusters", "Clusters and gap", (Remarks(tuple(map(run.comparison.words.said, lines))), *parts))
+    return Section("clusters", "Clusters and gap", (Remarks(tuple(lines)), *parts))
 
 
 def _part(run: Run, candidate: str, index: int, chosen: int | None) -> Part:
@@ -125,7 +126,7 @@ def _part(run: Run, candidate: str, index: int, chosen: int | None) -> Part:
         blocks = [
             score,
             *_chosen(run, candidate, table, chosen),
-            Remarks((run.comparison.words.said(tested.in_words()),)),
+            Remarks((tested.in_words(run.comparison.words),)),
             _histogram(run, table, candidate, index, shown),
         ]
         return Part(candidate, tuple(blocks), open=index == 0)
@@ -163,17 +164,15 @@ def _histogram(run: Run, table: pd.DataFrame, candidate: str, index: int, shown_
     if len(rows) > MOST_BARS:
         most = rows["difference"].abs().nlargest(MOST_BARS).index
         shown = rows.loc[np.sort(most)].reset_index(drop=True)
-    said = run.comparison.words.said
+    words = run.comparison.words
     which = f"{len(shown):,} of {len(rows):,} clusters, those whose shares differ the most"
     return Chart(
         f"clusters-{index}",
-        cluster_figure(
-            shown, candidate, colour=_colour(run, candidate), names=_names(run, candidate), words=run.comparison.words
-        ),
-        f"{said('Texts in each cluster: human')} against {candidate}",
+        cluster_figure(shown, candidate, colour=_colour(run, candidate), names=_names(run, candidate), words=words),
+        f"{words.items.capitalize()} in each cluster: {words.reference} against {candidate}",
         f"{shown_partition}; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by "
-        + said(f"{_ORDERS[order]}. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model texts.")
-        + (_BELOW if order == "cost" else ""),
+        f"{_ORDERS[order]}. {int(table['human'].sum()):,} {words.reference} and {int(table['model'].sum()):,} model "
+        f"{words.items}." + (_BELOW if order == "cost" else ""),
     )
 
 
@@ -192,8 +191,7 @@ def _ledger(
     index: int,
     shown_partition: str,
 ) -> Chart:
-    said = run.comparison.words.said
-    title, meaning = map(said, _TITLES[direction])
+    title, meaning = map(run.comparison.words.fill, _TITLES[direction])
     bars, share = int((rows["cluster"] != TOGETHER).sum()), rows["share"].sum()
     total = f"{as_percent(share)} of the frontier integral of {written(table['cost'].sum(), SCORE_DECIMALS)}"
     return Chart(
@@ -213,7 +211,7 @@ def _ledger_table(
     words: dict[int, list[str]],
     labels: NDArray[np.str_] | None,
 ) -> Table:
-    title, meaning = map(run.comparison.words.said, _TITLES[direction])
+    title, meaning = map(run.comparison.words.fill, _TITLES[direction])
     cells = []
     for label, (_, row) in zip(row_labels(rows, names), rows.iterrows(), strict=True):
         cluster = int(row["cluster"])
@@ -239,7 +237,7 @@ def _cards(
     title, _ = _TITLES[direction]
     leading = rows[rows["cluster"] != TOGETHER].head(TOP_CLUSTERS)
     cards = tuple(_card(run, candidate, row, names, words, labels) for _, row in leading.iterrows())
-    return Cards(run.comparison.words.said(f"{title}: leading clusters and texts in them"), cards)
+    return Cards(f"{title}: leading clusters and {run.comparison.words.items} in them", cards)
 
 
 def _chosen(run: Run, candidate: str, table: pd.DataFrame, cluster: int | None) -> tuple[Cards, ...]:
@@ -260,8 +258,8 @@ def _card(
     words: dict[int, list[str]],
     labels: NDArray[np.str_] | None,
 ) -> Card:
-    cluster = int(row["cluster"])
-    facts = [run.comparison.words.said(f"{int(row['human']):,} human and {int(row['model']):,} model texts")]
+    cluster, kind = int(row["cluster"]), run.comparison.words
+    facts = [f"{int(row['human']):,} {kind.reference} and {int(row['model']):,} model {kind.items}"]
     if "low" in row:
         facts.insert(0, f"{_share(row)} of the frontier integral")
     if labels is not None:
@@ -321,7 +319,7 @@ DIFFERS = "What differs"
 
 FINDING_COLUMNS = ("Candidate", "Finding", "Difference", "Of the gap")
 
-NO_FINDING = "no difference that holds for texts that did not suggest it"
+NO_FINDING = "no difference that holds for {items} that did not suggest it"
 
 
 def findings_section(run: Run, candidates: Sequence[str]) -> Section:
@@ -329,23 +327,24 @@ def findings_section(run: Run, candidates: Sequence[str]) -> Section:
 
     Where there are too few items, a sentence says so.
     """
-    said = run.comparison.words.said
+    words = run.comparison.words
     try:
         clearest = {name: next(iter(run_findings(run, name)), None) for name in candidates}
     except InputError as error:
         return Section("findings", DIFFERS, (Remarks((str(error),)),))
-    rows = tuple(_finding_row(name, finding, said(NO_FINDING)) for name, finding in clearest.items())
+    rows = tuple(_finding_row(name, finding, words.fill(NO_FINDING)) for name, finding in clearest.items())
     split = "Some prompts' texts suggest statements, the texts of the others test them"
     if not run.comparison.has_words:
-        split = "Some texts suggest statements, the others test them"
-    note = said(
+        split = f"Some {words.items} suggest statements, the others test them"
+    note = (
         f"The clearest difference of each candidate; mauve-lens explain has all. {split}; an expected share of at most "
-        f"{as_percent(FDR)} is false. Difference: 95% interval, in texts of 100. Of the gap: how much of the frontier "
-        f"integral goes if the candidate has it as often as people do, with its 95% interval; {NONE}: none is above 0, "
-        "too few texts, or no gap to explain."
+        f"{as_percent(FDR)} is false. Difference: 95% interval, in {words.items} of 100. Of the gap: how much of the "
+        f"frontier integral goes if the candidate has it as often as the {words.reference_items}, with its 95% "
+        f"interval; {NONE}: none is above 0, too few {words.items}, or no gap to explain."
     )
     found = [each for each in clearest.values() if each is not None and run.corpora[each.candidate].media is not None]
-    pictures = (Cards(said("Texts of both sides"), tuple(_finding_card(run, each) for each in found)),) if found else ()
+    cards = tuple(_finding_card(run, each) for each in found)
+    pictures = (Cards(f"{words.items.capitalize()} of both sides", cards),) if found else ()
     return Section("findings", DIFFERS, (Table(DIFFERS, FINDING_COLUMNS, rows, note), *pictures))
 
 
@@ -391,7 +390,7 @@ def diversity_section(run: Run) -> Section | None:
     chart = diversity_figure(found, [each.name for each in run.comparison.candidates])
     rows = [(name, *cells) for name, own in found.candidates.items() for cells in measured_rows(own)]
     about = [f"{name}: {measured_sentence(own)}" for name, own in found.candidates.items()]
-    about += [f"{name}: {missed_sentence(missed)}" for name, missed in found.missed.items()]
+    about += [f"{name}: {missed_sentence(missed, run.comparison.words)}" for name, missed in found.missed.items()]
     about.append(gap_sentence(found.gap))
     if found.single:
         about.append(f"One answer to a prompt, so not measured: {', '.join(found.single)}.")
@@ -410,8 +409,8 @@ def diversity_section(run: Run) -> Section | None:
 CAPTURED = "What clusters capture"
 
 _READING = (
-    "How well do clusters predict metadata columns and simple text properties as their number grows? If length alone "
-    "explains the clusters, it may also explain the score. In half of the texts, each cluster is assigned its most "
+    "How well do clusters predict metadata columns and simple properties as their number grows? If length alone "
+    "explains the clusters, it may also explain the score. In half of the {items}, each cluster is assigned its most "
     "frequent value; the other half is guessed."
 )
 
@@ -421,8 +420,10 @@ def attributes_blocks(run: Run) -> tuple[Block, ...]:
     table = stored_attributes(run)
     if table is None or not table.rows:
         return ()
+    words = run.comparison.words
+    about = figures.described(table, words)
     charts = tuple(_chart(part, table) for part in figures.PARTS if figures.lines_of(part, table))
-    return (Remarks((_READING,)), *charts, _numbers(table), Remarks((figures.described(table), *table.notes)))
+    return (Remarks((words.fill(_READING),)), *charts, _numbers(table), Remarks((about, *table.notes)))
 
 
 def _chart(part: str, table: AttributeTable) -> Chart:

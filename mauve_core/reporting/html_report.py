@@ -22,7 +22,7 @@ from mauve_core.figures.draw import figures_json, plotly_script
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
 from mauve_core.findings.sentences import Name
 from mauve_core.reporting.attached_sections import ATTACHED, attached_section
-from mauve_core.reporting.blocks import Remarks, Section, charts_of, section_said
+from mauve_core.reporting.blocks import Remarks, Section, charts_of
 from mauve_core.reporting.cluster_section import clusters_section, diversity_section, findings_section
 from mauve_core.reporting.score_sections import (
     citing_section,
@@ -133,8 +133,8 @@ def html_report(
 def _subject(comparison: Comparison) -> str:
     """Who is compared with whom."""
     names = [candidate.name for candidate in comparison.candidates]
-    against = comparison.words.said("against human texts")
-    return f"{names[0] if len(names) == 1 else f'{len(names)} candidates'} {against}"
+    who = names[0] if len(names) == 1 else f"{len(names)} candidates"
+    return f"{who} against {comparison.words.reference_items}"
 
 
 def _of_sides(run: Run) -> str:
@@ -172,14 +172,6 @@ def _sections(run: Run, shown: Sequence[str], asked: Sequence[str], cluster: int
 
 
 def _section(run: Run, shown: Sequence[str], key: str, cluster: int | None) -> Section | None:
-    found = _written(run, shown, key, cluster)
-    if found is None:
-        return None
-    comparison = run.comparison
-    return section_said(found, comparison.words, [candidate.name for candidate in comparison.candidates])
-
-
-def _written(run: Run, shown: Sequence[str], key: str, cluster: int | None) -> Section | None:
     if key in OF_TEXTS and not run.comparison.has_words:
         return None
     if key in ATTACHED:

@@ -265,8 +265,7 @@ def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", 
         _halves(comparison, kind),
         f"Computed with MAUVE Lens{f' {version}' if version else ''}.",
     ]
-    names = [printable(candidate.name) for candidate in comparison.candidates]
-    return comparison.words.said(" ".join(filter(None, sentences)), names)
+    return " ".join(filter(None, sentences))
 
 
 def methods_text(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
@@ -310,7 +309,7 @@ def _step(comparison: Comparison, spec: str) -> str:
     human, *others = (changes[0] for changes in found)
     counts = sorted({each.count for each in others})
     number = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    return f"{done} ({human.count:,} of {human.of:,} human texts, {number} of each candidate's)"
+    return f"{done} ({human.count:,} of {human.of:,} {comparison.words.reference_items}, {number} of each candidate's)"
 
 
 def _features(comparison: Comparison) -> str:
@@ -345,9 +344,10 @@ def _clusters(comparison: Comparison, kind: PartitionKind) -> str:
     score = comparison.config.score
     ks = sorted({comparison.partition(kind, candidate.name).k for candidate in comparison.candidates})
     k = f"k = {ks[0]:,}" if len(ks) == 1 else f"k = {ks[0]:,} to {ks[-1]:,}"
+    human = comparison.words.reference_items
     together = {
-        "pairwise": "separately for each candidate together with the human texts",
-        "joint": "once for the human texts and all candidates together",
+        "pairwise": f"separately for each candidate together with the {human}",
+        "joint": f"once for the {human} and all candidates together",
     }[kind]
     runs = f"{score.seeds} k-means {_plural('seed', score.seeds)}"
     components = f"the principal components that keep {as_percent(score.explained_variance)} of the variance"
@@ -408,8 +408,10 @@ def _halves(comparison: Comparison, kind: PartitionKind) -> str:
     if halves is None or kind == "joint":
         return ""
     mauve = with_plain_spaces(mean_and_spread(halves.scores["mauve"]))
+    words = comparison.words
     return (
-        f"For reference, one random part of the human texts against another ({halves.source.n:,} texts per side, "
+        f"For reference, one random part of the {words.reference_items} against another ({halves.source.n:,} "
+        f"{words.items} per side, "
         f"k = {halves.partitions[0].k:,}) has a MAUVE of {mauve}."
     )
 

@@ -53,16 +53,16 @@ from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 WEIGHT = 0.5
 
 GENERAL_ADVICE = (
-    "Scores depend on the encoder, the number and length of the texts, and k: compare only scores made with the same "
-    "settings and equal n, on 1,000 texts per side or more.",
-    "Look at the spread: candidates of the same rank are not told apart by these texts.",
+    "Scores depend on the encoder, the number and length of the {items}, and k: compare only scores made with the same "
+    "settings and equal n, on 1,000 {items} per side or more.",
+    "Look at the spread: candidates of the same rank are not told apart by these {items}.",
 )
 
 
 def trust_section(comparison: Comparison) -> Section:
     """Warnings that affect the reading of the scores."""
     blocks = [Remarks(comparison.warnings, weighty=True)] if comparison.warnings else []
-    return Section("trust", "What to trust", (*blocks, Remarks(GENERAL_ADVICE)))
+    return Section("trust", "What to trust", (*blocks, Remarks(tuple(map(comparison.words.fill, GENERAL_ADVICE)))))
 
 
 def leaderboard_section(comparison: Comparison) -> Section:
@@ -91,8 +91,7 @@ def _like_for_like(comparison: Comparison) -> tuple[Table, ...]:
     columns, rows = like_for_like_rows(comparison)
     if not rows:
         return ()
-    said = comparison.words.said
-    title, note = said("Like for like with human vs. human"), said(LIKE_FOR_LIKE_NOTE)
+    title, note = f"Like for like with {comparison.words.halves}", comparison.words.fill(LIKE_FOR_LIKE_NOTE)
     return (Table(title, columns, tuple(rows), note, folded=True),)
 
 
@@ -122,16 +121,18 @@ def _tests(comparison: Comparison) -> tuple[Table, ...]:
 
 def frontier_section(comparison: Comparison) -> Section:
     """The curves, and both errors at one weight, in leaderboard order."""
+    words = comparison.words
     points = curve_points(error_curves(comparison, "pairwise"), comparison.config.score.scale)
     order = [standing.candidate.name for standing in standings(comparison)]
     banded = banded_names(order, order[0])
     chart = Chart(
         "frontier",
-        frontier_figure(points, WEIGHT, order=order, chosen=order[0], words=comparison.words),
+        frontier_figure(points, WEIGHT, order=order, chosen=order[0]),
         "Both errors of every candidate along the mixture",
         "Pairwise partition. Each curve plots the two errors of a candidate against each other as the mixture R goes "
-        f"from the model's texts to the human texts; MAUVE is the area under it. {bands_in_words(banded, len(order))} "
-        f"Marks are at a weight of {WEIGHT:g}. c = {comparison.config.score.scale:g}.{_about_pooled(comparison)}",
+        f"from the model's {words.items} to the {words.reference_items}; MAUVE is the area under it. "
+        f"{bands_in_words(banded, len(order))} Marks are at a weight of {WEIGHT:g}. c = "
+        f"{comparison.config.score.scale:g}.{_about_pooled(comparison)}",
         narrow=True,
     )
     errors = at_weight(points, WEIGHT, order)
@@ -141,8 +142,8 @@ def frontier_section(comparison: Comparison) -> Section:
         f"Both errors at a weight of {WEIGHT:g}",
         ("Candidate", "Adds: type I, KL(Q|R)", "Misses: type II, KL(P|R)"),
         rows,
-        "In nats, mean ± standard deviation over k-means seeds; R = λ P + (1 − λ) Q. Adds: the model writes what "
-        "humans don't. Misses: humans write what the model misses.",
+        "In nats, mean ± standard deviation over k-means seeds; R = λ P + (1 − λ) Q. Adds: the model has what the "
+        f"{words.reference_items} lack. Misses: the {words.reference_items} have what the model lacks.",
     )
     return Section("frontier", "Divergence curves", (chart, table))
 
@@ -151,19 +152,20 @@ def map_section(comparison: Comparison) -> Section | None:
     """A sample of the texts on the map; None if the run has no map."""
     if comparison.projection is None:
         return None
+    words = comparison.words
     points = map_points(comparison, comparison.joint[0], comparison.candidates[0].name, WEIGHT)
     figure, drawn = sampled_map(points, most=PLAIN_POINTS)  # a report has no WebGL
     total, fitted = points.source.size, comparison.map_fitted
-    sample = f"{drawn:,} of {total:,} texts shown"
+    sample = f"{drawn:,} of {words.count(total)} shown"
     sample += ", every source in proportion, over the density of all. " if drawn < total else ". "
     if fitted is not None and fitted != total:
         sample += f"The map was fitted on {fitted:,} of them; the others are placed among their nearest of these. "
     note = (
-        f"{sample}Clusters in hovers are those of the joint partition, first seed, the only ones that texts of every "
-        "candidate are in; their numbers are not those of the clusters above. The map is for orientation: clusters "
-        f"were made in feature space, not here.{_about_pooled(comparison)}"
+        f"{sample}Clusters in hovers are those of the joint partition, first seed, the only ones that {words.items} of "
+        "every candidate are in; their numbers are not those of the clusters above. The map is for orientation: "
+        f"clusters were made in feature space, not here.{_about_pooled(comparison)}"
     )
-    return Section("map", "Map", (Chart("map", figure, "All texts by source", note),))
+    return Section("map", "Map", (Chart("map", figure, f"All {words.items} by source", note),))
 
 
 def _lengths(source: Source) -> tuple[str, str]:
@@ -174,12 +176,13 @@ def _lengths(source: Source) -> tuple[str, str]:
 def making_section(comparison: Comparison) -> Section:
     """Texts and exclusions, empty clusters, settings and environment, to reproduce the numbers."""
     lengths = ("median tokens", "cut by the encoder") if comparison.has_words else ()
+    words = comparison.words
     sources = Table(
-        "Texts",
-        ("Source", "n", *lengths, "file", "SHA-256 of ids and texts"),
+        words.items.capitalize(),
+        ("Source", "n", *lengths, "file", f"SHA-256 of ids and {words.items}"),
         tuple(
             (
-                source.name,
+                words.source(source.name),
                 f"{source.n:,}",
                 *(_lengths(source) if lengths else ()),
                 source.file_name,
@@ -197,13 +200,13 @@ def making_section(comparison: Comparison) -> Section:
     environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
     empty = Table(
         tables.EMPTY_CLUSTERS_TITLE,
-        tuple(map(comparison.words.said, tables.EMPTY_CLUSTERS_COLUMNS)),
+        tuple(map(comparison.words.fill, tables.EMPTY_CLUSTERS_COLUMNS)),
         tuple(tables.empty_cluster_rows(comparison)),
-        comparison.words.said(tables.EMPTY_CLUSTERS_NOTE),
+        comparison.words.fill(tables.EMPTY_CLUSTERS_NOTE),
         folded=True,
     )
     blocks = (sources, Remarks(excluded), empty, settings, environment)
-    return Section("making", "Texts, exclusions, settings", blocks)
+    return Section("making", f"{words.items.capitalize()}, exclusions, settings", blocks)
 
 
 def citing_section(comparison: Comparison) -> Section:
@@ -239,8 +242,8 @@ def _leaderboard_table(comparison: Comparison) -> Table:
         "Scores of every candidate, the highest MAUVE first",
         columns,
         tuple(rows),
-        "↑ larger is closer to the human texts, ↓ smaller is. Below each score is its bootstrap interval. "
-        f"{places_sentence(comparison)}",
+        f"↑ larger is closer to the {comparison.words.reference_items}, ↓ smaller is. Below each score is its "
+        f"bootstrap interval. {places_sentence(comparison)}",
     )
 
 
@@ -268,9 +271,10 @@ def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str
 
 def preflight_section(run: Run) -> Section:
     """The flagged kinds of format in a table; a sentence where there is none."""
-    found, said = run_preflight(run), run.comparison.words.said
-    remarks = (said(headline(found)),)
+    found, words = run_preflight(run), run.comparison.words
+    remarks = (headline(found, words),)
     if not found.shown:
         return Section("format", "Format", (Remarks(remarks),))
-    table = Table("Differences of format", tuple(map(said, COLUMNS)), tuple(shown_rows(found)), rule_sentence(found))
+    columns, rows = tuple(map(words.fill, COLUMNS)), tuple(shown_rows(found, words=words))
+    table = Table("Differences of format", columns, rows, rule_sentence(found, words))
     return Section("format", "Format", (Remarks(remarks, weighty=True), table))

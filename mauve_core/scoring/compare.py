@@ -190,14 +190,15 @@ def compare(
     drawn = splits_of(comparison)
     partitioned = partition_all(arrays, drawn, config.score, used, progress, texts, generations, clustering)
     clock.lap("clustering")
+    reference, why = encoded[HUMAN].source, partitioned.why_no_halves
     comparison = dataclasses.replace(
         comparison,
         candidates=tuple(
             dataclasses.replace(each, partitions=partitioned.pairwise[each.name]) for each in comparison.candidates
         ),
         joint=partitioned.joint,
-        warnings=tuple(filter(None, (encoded[HUMAN].source.words.said(partitioned.why_no_halves),))),
-        halves=_halves(encoded[HUMAN].source, partitioned.halves),
+        warnings=(f"No {reference.words.halves}: {why}",) if why else (),
+        halves=_halves(reference, partitioned.halves),
     )
     comparison = scored(comparison, partitioned.like_for_like, progress, used)
     differences = differences_of(comparison, progress, used)

@@ -163,7 +163,7 @@ def _like_for_like(
     sizes = {name: rows.size for name, rows in first.items()}
     n = drawn[0].one.size
     if n < MIN_TEXTS:
-        return (), f"{sizes[HUMAN]} human texts are too few, or too alike, to compare one half with the other.", {}
+        return (), f"{sizes[HUMAN]} are too few, or too alike, to compare one half with the other.", {}
     whole = score.k or default_k(sizes[HUMAN], sizes[HUMAN])
     settings = dataclasses.replace(score, k=max(2, round(n * whole / sizes[HUMAN])))
     names = [name for name in features if name != HUMAN and all(name in split.candidates for split in drawn)]
@@ -182,7 +182,7 @@ def _like_for_like(
             for name, (part,) in parts.items():
                 found[name].append(dataclasses.replace(part, seed=index))
     except InputError as error:
-        return (), f"The two halves of the human texts cannot be compared: {error}", {}
+        return (), f"the two halves cannot be compared: {error}", {}
     partitions_of = {name: tuple(parts) for name, parts in found.items()}
     return partitions_of.pop(OTHER_HALF), "", partitions_of
 

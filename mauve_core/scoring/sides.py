@@ -366,19 +366,20 @@ def _few(sources: Sequence[Source]) -> str:
     fewest = min(source.n_scored for source in sources)
     if fewest >= FEW_TEXTS:
         return ""
-    return sources[0].words.said(
-        f"{fewest} texts per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates. More texts "
-        "narrow the intervals; the bias of a score depends on the texts per cluster and stays."
+    items = sources[0].words.items
+    return (
+        f"{fewest} {items} per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates. More "
+        f"{items} narrow the intervals; the bias of a score depends on the {items} per cluster and stays."
     )
 
 
 def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
-    k, fewest = config.score.k, min(source.n_scored for source in sources)
+    k, fewest, items = config.score.k, min(source.n_scored for source in sources), sources[0].words.items
     if k is None or fewest >= FEW_PER_CLUSTER * k:
         return ""
     return (
-        f"{k} clusters for {fewest} texts per side leave {fewest / k:.1f} texts per cluster: "
-        "the scores are mostly noise; the papers set k to a tenth of the texts."
+        f"{k} clusters for {fewest} {items} per side leave {fewest / k:.1f} {items} per cluster: the scores are mostly "
+        f"noise; the papers set k to a tenth of the {items}."
     )
 
 
@@ -387,8 +388,9 @@ def _capped_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
     if config.score.k is not None or tenth_of_texts(fewest, fewest) <= MOST_CLUSTERS:
         return ""
     return (
-        f"k is {MOST_CLUSTERS:,}, not a tenth of {fewest:,} texts: a larger k costs far more and ranks models no "
-        "better. A smaller k (100 or more), set explicitly, ranks as well in far less time; compare scores of equal k."
+        f"k is {MOST_CLUSTERS:,}, not a tenth of {fewest:,} {sources[0].words.items}: a larger k costs far more and "
+        "ranks models no better. A smaller k (100 or more), set explicitly, ranks as well in far less time; compare "
+        "scores of equal k."
     )
 
 
@@ -452,8 +454,9 @@ def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> s
         else:
             count, among = sum(each in human for each in corpus.contents), ""
         named += [f"{count:,} of {source.name}{among}"] if count else []
-    said = sources[0].words.said("Texts that also occur verbatim on the human side")
-    return f"{said}: {', '.join(named)}." if named else ""
+    words = sources[0].words
+    also = f"{words.items.capitalize()} that also occur verbatim among the {words.reference_items}"
+    return f"{also}: {', '.join(named)}." if named else ""
 
 
 def _one_seed(config: CompareConfig) -> str:

@@ -58,7 +58,7 @@ from mauve_core.stats.multiple_tests import shared_letters
 from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
 from mauve_core.texts.normalizing_steps import titles_of_steps
 
-DETECTABLE = "Detectable: a true difference that the test finds 8 times in 10. Four times as many texts halve it."
+DETECTABLE = "Detectable: a true difference that the test finds 8 times in 10. Four times as many {items} halve it."
 
 _GAP = "  "
 
@@ -133,8 +133,9 @@ def places_sentence(comparison: Comparison, score: str = "mauve") -> str:
 def tests_sentence(differences: Sequence[Difference], words: Words) -> str:
     """Explain how differences under one score were tested, in a sentence or two."""
     paired = sum(each.paired for each in differences)
-    over = "texts" if not paired else "prompts" if paired == len(differences) else "prompts where two share them"
-    return words.said(
+    groups = f"{words.group}s"
+    over = words.items if not paired else groups if paired == len(differences) else f"{groups} where two share them"
+    return (
         f"Told apart: the two scores differ significantly (t test of the difference, jackknife over {over}; p at most "
         f"{SIGNIFICANT:g} after Holm's correction for all pairs)."
     )
@@ -157,11 +158,13 @@ def pairing_sentence(comparison: Comparison) -> str:
     if shared:
         said = f"Resampled by {(comparison.prompts_by or 'prompts').removesuffix('s')}: {shared}."
     elif several:
-        said = f"Resampled by group: {of_human:,} groups of {comparison.human.n:,} human texts."
+        said = f"Resampled by group: {of_human:,} groups of {comparison.human.n:,} {comparison.words.reference_items}."
     else:
-        said = comparison.words.said("Human texts and candidates share no prompts: texts are resampled one by one.")
+        said = comparison.words.fill(
+            "{Reference_items} and candidates share no {group}s: {items} are resampled one by one."
+        )
     if any(np.unique(comparison.contents[name]).size < own.size for name, own in units.items() if comparison.contents):
-        said += " Equal texts are resampled together."
+        said += f" Equal {comparison.words.items} are resampled together."
     return said
 
 
@@ -229,7 +232,7 @@ def spread_sentence(comparison: Comparison) -> str:
     return (
         f"{spread}. Of several generations, the score is the mean of theirs: \u00b1 (seeds) is the spread of this mean "
         "over the k-means seeds, \u00b1 (generations) the spread over generations, each averaged over the seeds; "
-        "scores like for like with human vs. human take the first generation"
+        f"scores like for like with {comparison.words.halves} take the first generation"
     )
 
 
@@ -296,7 +299,7 @@ def _leaderboard(comparison: Comparison) -> str:
     if comparison.halves is not None:
         halves = comparison.halves
         counts = [str(halves.source.n), str(halves.partitions[0].k)]
-        rows.append([NONE, "", comparison.words.said(HUMAN_VS_HUMAN), *counts, *_means(halves, names), NONE])
+        rows.append([NONE, "", comparison.words.halves, *counts, *_means(halves, names), NONE])
         rows.append([*_interval_row(halves, names), ""])
         if comparison.like_for_like:
             rows = [[*row, cell] for row, cell in zip(rows, _like_for_like_cells(comparison, halves), strict=True)]
@@ -351,7 +354,7 @@ def _reading_help(comparison: Comparison) -> str:
             *textwrap.wrap(floor_sentence(comparison), 110),
             *textwrap.wrap(places_sentence(comparison), 110),
             *textwrap.wrap(printable(reference_sentences(comparison)), 110),
-            *textwrap.wrap(comparison.words.said(like_for_like_sentence(comparison)), 110),
+            *textwrap.wrap(like_for_like_sentence(comparison), 110),
         ]
     )
 
@@ -400,7 +403,7 @@ def _settings(comparison: Comparison) -> list[str]:
         f"PCA to {score.explained_variance:g} of the variance{rows}; "
         f"scaling constant {score.scale:g}, seed {score.seed}"
     )
-    lines.append(comparison.words.said("partition: pairwise, each candidate with the human side"))
+    lines.append(f"partition: pairwise, each candidate with the {comparison.words.reference_items}")
     if comparison.normalization:
         lines.append(f"normalized on every side before encoding: {titles_of_steps(comparison.normalization)}")
     return lines
@@ -487,27 +490,26 @@ def _letter(number: int) -> str:
     return f"{_LETTERS[place]}{again or ''}"
 
 
-# Table label of the human texts compared with themselves.
-HUMAN_VS_HUMAN = "human vs. human"
-
-
 LIKE_FOR_LIKE_NOTE = (
-    "Compare the last column. All its scores are of as many texts per side (up to 5 % fewer of a candidate that lacks "
-    "answers), in equally many clusters, against the same human texts, and no text continues the prompt of a text of "
-    "the other side. Scores with all texts come from more texts in more clusters, and often from shared prompts. The "
-    "interval is that of one split."
+    "Compare the last column. All its scores are of as many {items} per side (up to 5 % fewer of a candidate that "
+    "lacks answers), in equally many clusters, against the same {reference_items}, and no {item} shares its {group} "
+    "with {one} of the other side. Scores with all {items} come from more {items} in more clusters, and often from "
+    "shared {group}s. The interval is that of one split."
 )
 
 
-SHARED_PROMPTS = "A likely reason: candidates share the human texts' prompts; two halves of the human texts do not."
+SHARED_PROMPTS = (
+    "A likely reason: candidates share the {reference_items}' {group}s; two halves of the {reference_items} do not."
+)
 
 
-def human_vs_human_sentence(n: int, k: int | None = None) -> str:
+def human_vs_human_sentence(words: Words, n: int, k: int | None = None) -> str:
     """Explain human vs. human in a sentence: ``n`` texts per side, in ``k`` clusters if there are any."""
     clusters = "" if k is None else f" in {k:,} clusters"
     return (
-        f"{HUMAN_VS_HUMAN.capitalize()}: one random part of the human texts against another, {n:,} texts per side"
-        f"{clusters}: about what a candidate that writes like people would score at this size."
+        f"{words.halves.capitalize()}: one random part of the {words.reference_items} against another, {n:,} "
+        f"{words.items} per side{clusters}: about what a candidate that does not differ from the "
+        f"{words.reference_items} would score at this size."
     )
 
 
@@ -517,8 +519,8 @@ def human_vs_human_label(comparison: Comparison) -> str:
     """
     halves = comparison.halves
     if halves is None or all(each.source.n_scored == halves.source.n for each in comparison.candidates):
-        return comparison.words.said(HUMAN_VS_HUMAN)
-    return comparison.words.said(f"{HUMAN_VS_HUMAN} (n{UNBROKEN}={UNBROKEN}{halves.source.n:,})")
+        return comparison.words.halves
+    return f"{comparison.words.halves} (n{UNBROKEN}={UNBROKEN}{halves.source.n:,})"
 
 
 def like_for_like_title(n: int) -> str:
@@ -531,7 +533,7 @@ def reference_sentences(comparison: Comparison) -> str:
     halves = comparison.halves
     if halves is None:
         return ""
-    about = comparison.words.said(human_vs_human_sentence(halves.source.n, halves.partitions[0].k))
+    about = human_vs_human_sentence(comparison.words, halves.source.n, halves.partitions[0].k)
     return f"{about} {_reaching(comparison, halves)}".strip()
 
 
@@ -543,8 +545,9 @@ def like_for_like_sentence(comparison: Comparison) -> str:
     splits = len(halves.partitions)
     over = "one random split" if splits == 1 else f"{splits:,} random splits, one per k-means seed"
     return (
-        f"{like_for_like_title(halves.source.n)}: like for like with human vs. human, the candidate's texts in the "
-        f"place of the second part; {over}, and the two sides share no prompt."
+        f"{like_for_like_title(halves.source.n)}: like for like with {comparison.words.halves}, the candidate's "
+        f"{comparison.words.items} in the place of the second part; {over}, and the two sides share no "
+        f"{comparison.words.group}."
     )
 
 
@@ -555,16 +558,18 @@ def _reaching(comparison: Comparison, halves: Candidate) -> str:
     are alike, and the two parts of the human texts have no prompt in common.
     """
     human, sentences, prompts = halves.scores[REFERENCE_SCORE], [], False
-    reaches = comparison.words.said("With all its texts, {} reaches human vs. human ({} against {}); {}.")
+    words = comparison.words
     for candidate in comparison.candidates:
         own, alike = candidate.scores[REFERENCE_SCORE], comparison.at_size_of_halves(candidate.name)
         if own.mean >= human.mean and alike is not None:
-            found = _short(own), _short(human), _like_for_like(alike, human)
-            sentences.append(reaches.format(candidate.name, *found))
+            sentences.append(
+                f"With all its {words.items}, {candidate.name} reaches {words.halves} ({_short(own)} against "
+                f"{_short(human)}); {_like_for_like(alike, human)}."
+            )
             misses = alike.scores[REFERENCE_SCORE].mean < human.mean
             shares = comparison.prompts_by == "prompts" and comparison.shared_prompts(candidate.name) > 0
             prompts = prompts or (misses and shares)
-    sentences += [comparison.words.said(SHARED_PROMPTS)] if prompts else []
+    sentences += [words.fill(SHARED_PROMPTS)] if prompts else []
     return " ".join(sentences)
 
 
@@ -670,12 +675,12 @@ def floor_sentence(comparison: Comparison) -> str:
 EMPTY_CLUSTERS_TITLE = "Empty clusters"
 
 # Columns of :func:`empty_cluster_rows`.
-EMPTY_CLUSTERS_COLUMNS = ("Candidate", "k", "Without a human text", "Without a model text", "Both sides, of 2k")
+EMPTY_CLUSTERS_COLUMNS = ("Candidate", "k", "Without {reference} {items}", "Without model {items}", "Both sides, of 2k")
 
 EMPTY_CLUSTERS_NOTE = (
-    "Clusters of the pairwise partition without a text of that side: mean ± standard deviation over the k-means seeds, "
-    "and the mean's share of k. The last column is their sum and its share of the 2k bins of both sides, as in JMLR "
-    "2023, table 8."
+    "Clusters of the pairwise partition without {items} of that side: mean ± standard deviation over the k-means "
+    "seeds, and the mean's share of k. The last column is their sum and its share of the 2k bins of both sides, as in "
+    "JMLR 2023, table 8."
 )
 
 

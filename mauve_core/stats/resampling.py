@@ -249,7 +249,7 @@ def notes_on_fixed_texts(codes: NDArray[np.int64], sides: NDArray[np.bool_]) -> 
     if not fixed.any():
         return ()
     left, right = int((fixed & sides).sum()), int((fixed & ~sides).sum())
-    return (f"{left} texts of P and {right} of Q have no counterpart on the other side, so they never change sides",)
+    return (f"{left} points of P and {right} of Q have no counterpart on the other side, so they never change sides",)
 
 
 def _portions(count: int, width: int) -> Iterator[int]:

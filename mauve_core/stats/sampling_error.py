@@ -440,7 +440,7 @@ def _text_reason(
     (error, standard_error), (needed_n, needed_m, last) = measured, needed
     start = f"At {sizes_in_words(n, m)}, k = {k:,} the resampling error of the {title} is"
     if error == 0:
-        return f"{start} 0: no draw of texts changes the score."
+        return f"{start} 0: no draw changes the score."
     start = f"{start} {with_spread(error, standard_error)}"
     if needed_n is None or needed_m is None:
         return f"{start}; halving it requires more than n = {last:,}, the largest n tried."
@@ -452,7 +452,7 @@ def _text_reason(
 
 def sizes_in_words(n: int, m: int) -> str:
     """``n = 512``, or both numbers if they differ."""
-    return f"n = {n:,}" if n == m else f"n = {n:,} human and {m:,} candidate texts"
+    return f"n = {n:,}" if n == m else f"n = {n:,} of P and {m:,} of Q"
 
 
 def _other_size(n: int, counts: tuple[_Counts, _Counts]) -> int:

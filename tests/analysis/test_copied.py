@@ -113,7 +113,7 @@ def test_sides_without_enough_texts_are_not_flagged(human: list[str]) -> None:
     row = rows(human, human)
     assert not row.flagged
     assert row.difference is None
-    assert row.cells()[4] == "–"
+    assert row.cells(TEXTS)[4] == "–"
 
 
 def test_words_of_other_scripts() -> None:
@@ -132,7 +132,7 @@ def test_copies_of_seen_texts_count_and_are_kept_with_the_texts() -> None:
     (row,) = preflight(found).copying
     assert (row.candidate_copied, row.seen_copied, row.human_copied) == (40, 40, 0)
     assert "human texts or the seen one" in row.line(TEXTS)
-    assert str(row.sentence()) == "m copies 40 of 120 texts from the human file or the seen one."
+    assert str(row.sentence(TEXTS)) == "m copies 40 of 120 texts from the human file or the seen one."
     named = corpus_from_texts(OTHERS, name="m", metadata={SEEN: ["1"] * N})
     assert copied_texts({HUMAN: sides[HUMAN], "m": named}, prompts_of(sides))[0].seen_copied is None
     images = {name: dataclasses.replace(side, kind="molecule") for name, side in sides.items()}

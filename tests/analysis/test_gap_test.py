@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from mauve_core.base.config import HUMAN
+from mauve_core.base.words import TEXTS
 from mauve_core.findings.clusters import DRAWS, LEVEL, GapTest, gap_test, gap_test_of, mean_integral
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
@@ -73,7 +74,7 @@ def test_units_are_exchanged_as_wholes() -> None:
 def test_too_few_units_are_not_tested() -> None:
     found = gap_test(make_comparison(), "pairwise", "b")
     assert (found.draws, found.p_value, found.explains) == (0, 1, False)
-    assert found.in_words() == f"No test of the gap: {found.why}."
+    assert found.in_words(TEXTS) == f"No test of the gap: {found.why}."
     assert "an interval needs 20" in found.why
 
 
@@ -130,10 +131,9 @@ def test_the_level_is_reached_exactly_and_with_room_for_accidents() -> None:
     assert allowed >= 1
     assert GapTest(0.1, allowed, DRAWS).explains
     assert not GapTest(0.1, allowed + 1, DRAWS).explains
-    assert (
-        "at least as large in 1,200 of 9,999 draws; costs are shown if at most 99 are."
-        in GapTest(0.1, 1200, 9999).in_words()
-    )
+    assert "at least as large in 1,200 of 9,999 draws; costs are shown if at most 99 are." in GapTest(
+        0.1, 1200, 9999
+    ).in_words(TEXTS)
 
 
 @pytest.mark.parametrize("draws", [99, 199, 200, 499, 999, 1000, 12345])

@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
+from mauve_core.base.words import TEXTS
 from mauve_core.findings import precomputed
 from mauve_core.findings.clusters import GapTest, cluster_table, with_intervals
 from mauve_core.findings.precomputed import run_cluster_words, run_gap_test, run_main_reason, run_stability
@@ -59,7 +60,7 @@ def test_a_property_of_the_sides_within_the_cluster_comes_first() -> None:
     only = found(own, distinct=distinct)
     assert only is not None
     assert (only.where, only.cluster, only.direction) == ("cluster", 1, "adds")
-    assert only.sentence == "repeats itself: distinct-4 46% per text against 94% in the costliest cluster"
+    assert only.sentence(TEXTS) == "repeats itself: distinct-4 46% per text against 94% in the costliest cluster"
     assert (only.low, only.high) == (0.4, 0.9)
     assert only.share == pytest.approx(table(own)["cost_share"].max())
     assert (only.p, only.q) == (12 / 60, 40 / 60)
@@ -86,7 +87,7 @@ def test_over_all_texts_comes_second_and_needs_no_stable_cluster() -> None:
         reason = found(own, stability, truncated=truncated)
         assert reason is not None
         assert reason.where == "all"
-        assert reason.sentence == "ends mid-sentence: 92% of texts against 0%"
+        assert reason.sentence(TEXTS) == "ends mid-sentence: 92% of texts against 0%"
 
 
 def test_what_all_texts_show_leads_to_the_costliest_cluster_that_shows_it() -> None:
@@ -109,18 +110,20 @@ def test_the_cluster_against_the_rest_comes_third() -> None:
     reason = found(own, length=np.where(own == 1, 30.0, 90.0) + noise(own))
     assert reason is not None
     assert reason.where == "rest"
-    assert reason.sentence == "writes more texts that are shorter: 30 words against 90 outside the costliest cluster"
+    assert (
+        reason.sentence(TEXTS) == "has more texts that are shorter: 30 words against 90 outside the costliest cluster"
+    )
     missed = found(labels(20, 0), length=np.where(labels(20, 0) == 1, 30.0, 90.0) + noise(own))
     assert missed is not None
-    assert missed.finding == "writes fewer texts that are shorter"
+    assert missed.finding(TEXTS) == "has fewer texts that are shorter"
 
 
 def test_words_come_last_and_at_most_three() -> None:
     reason = found(labels(3, 15))
     assert reason is not None
     assert (
-        reason.sentence
-        == "writes more texts like “river”, “a_b”, “sea”: 25% of its texts against 5% in the costliest cluster"
+        reason.sentence(TEXTS)
+        == "has more texts like “river”, “a_b”, “sea”: 25% of its texts against 5% in the costliest cluster"
     )
 
 

@@ -119,7 +119,7 @@ def test_the_cost_carries_its_interval_and_direction(open_page: OpenPage, stored
     app = open_page(VIEW, candidate="shifted", cluster=str(cluster), weight="0.3")
     row = table.iloc[cluster]
     whole = percent_with_interval(row["cost_share"], found.low[cluster], found.high[cluster])
-    words = {"adds": "The model adds: it writes more of it.", "misses": "The model misses: it writes less."}
+    words = {"adds": "The model adds: it has more of it.", "misses": "The model misses: it has less."}
     assert f"Cost: {whole} of the frontier integral. {words[direction]}" in said(app)
     terms = [
         f"**{written(row[name], 4)}** of {written(table[name].sum(), 4)} nats"
@@ -159,7 +159,7 @@ def test_clusters_that_lack_a_side_are_counted(open_page: OpenPage, stored_run: 
     part = stored_run.comparison.partition("pairwise", candidate)
     human, model = (set(range(part.k)) - set(part.labels[name].tolist()) for name in (HUMAN, candidate))
     caption = next(each.value for each in open_page(VIEW, candidate=candidate).caption if "sorted by" in each.value)
-    said = f"partition ({len(human)} without a human text, {len(model)} without a model text), 60 human"
+    said = f"partition ({len(human)} without human texts, {len(model)} without model texts), 60 human"
     assert (said if human or model else "partition, 60 human") in caption
     assert bool(human or model) == (candidate == "collapsed")
 

@@ -39,7 +39,7 @@ from mauve_core.scoring import tables
 from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.scoring.sides import minor_advice
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, interval_of, mean_and_spread, rank_label, standings
+from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, standings
 from mauve_core.stats.divergences import error_shares, probabilities
 from mauve_core.stats.scores import SCORES
 from tests.app.pages import url_of
@@ -106,16 +106,16 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
         assert rows[standing.candidate.name]["Letters"] == standing.letters
     assert list(rows) == [
         *(item.candidate.name for item in standings(stored_run.comparison)),
-        escaped(HUMAN_VS_HUMAN),
+        escaped(TEXTS.halves),
     ]
     halves = stored_run.comparison.halves
     assert halves is not None
-    assert {name: rows[escaped(HUMAN_VS_HUMAN)][COLUMNS[name]] for name in SCORES} == {
+    assert {name: rows[escaped(TEXTS.halves)][COLUMNS[name]] for name in SCORES} == {
         name: shown(halves.scores[name]) for name in SCORES
     }
-    assert rows[escaped(HUMAN_VS_HUMAN)]["Rank"] == "–"
+    assert rows[escaped(TEXTS.halves)]["Rank"] == "–"
     assert any(f"{halves.source.n:,} texts per side" in caption.value for caption in app.caption)
-    assert escaped(HUMAN_VS_HUMAN) not in leaderboard(open_page(partition="joint"))
+    assert escaped(TEXTS.halves) not in leaderboard(open_page(partition="joint"))
 
 
 @pytest.mark.usefixtures("run_home")
@@ -127,7 +127,7 @@ def test_every_candidate_is_shown_like_for_like_under_the_leaderboard(open_page:
     column = f"MAUVE at n = {comparison.halves.source.n}"
     table = next(each.value for each in app.table if column in each.value)
     cells = {row["Candidate"].strip("*"): row[column].replace(UNBROKEN, " ") for _, row in table.iterrows()}
-    halves = {escaped(HUMAN_VS_HUMAN): comparison.halves.scores["mauve"]}
+    halves = {escaped(TEXTS.halves): comparison.halves.scores["mauve"]}
     alike = {each.candidate: each.scores["mauve"] for each in comparison.like_for_like}
     assert cells == {name: shown(found).replace("**", "") for name, found in (alike | halves).items()}
     assert len(cells) == 1 + len(comparison.candidates)
@@ -239,8 +239,8 @@ def test_the_weight_moves_both_errors_in_words(open_page: OpenPage, stored_run: 
     app.slider(key="url_weight").set_value(0.2).run()
     assert url_of(app)["weight"] == "0.2"
     words = " ".join(element.value for element in app.markdown)
-    assert "the model writes what humans don't" in words
-    assert "humans write what the model misses" in words
+    assert "the model has what the human texts lack" in words
+    assert "the human texts have what the model lacks" in words
     rows = errors_table(app)
     placed = [f"**{standing.candidate.name}**" for standing in standings(stored_run.comparison)]
     assert rows["Candidate"].tolist() == placed  # as in the leaderboard
@@ -391,12 +391,12 @@ def test_the_list_has_every_candidate_with_its_score_and_a_link_to_its_main_reas
         expected = {"run": [stored_run.id], "candidate": [name], "weight": ["0.3"]}
         if reason is not None:
             expected["cluster"] = [str(reason.cluster)]
-            assert label == escaped(reason.sentence if reason.where == "all" else reason.finding)
+            assert label == escaped((reason.sentence if reason.where == "all" else reason.finding)(TEXTS))
         assert query == expected, "the clusters of the reason: pairwise, the median seed"
     assert any(run_main_reason(stored_run, place.candidate.name) for place in placed)
     halves = stored_run.comparison.halves
     assert halves is not None
-    label = escaped(f"{HUMAN_VS_HUMAN} (n = {halves.source.n})")
+    label = escaped(f"{TEXTS.halves} (n = {halves.source.n})")
     assert (f"**{label}**" in words) == (kind == "pairwise")
 
 

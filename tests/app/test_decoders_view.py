@@ -28,6 +28,7 @@ from mauve_core.analyses.text_measures import (
 )
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
+from mauve_core.base.words import TEXTS
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.figures.sweeps import score_in_words
@@ -143,7 +144,7 @@ def test_ties_come_from_tests_and_the_matrix_is_folded_below(
     tests = measured.tests("precision")
     apart = sum(each.told_apart for each in tests)
     assert f"Differences: {apart} of {len(tests)} pairs told apart" in [item.label for item in app.expander]
-    assert measure_tests_sentence(tests) in said(app)
+    assert measure_tests_sentence(tests, TEXTS) in said(app)
 
 
 @pytest.mark.usefixtures("measured")

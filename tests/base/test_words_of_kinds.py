@@ -1,45 +1,29 @@
-"""What is said of texts, said of other items."""
+"""What items of each kind are called, and sentences with slots for it."""
 
 from __future__ import annotations
 
 import pytest
 
-from mauve_core.base.words import TEXTS, real_items
+from mauve_core.analyses.text_measures import MEASURES
+from mauve_core.base.words import TEXTS, Words
 
-IMAGES = real_items("image", "images")
-
-
-@pytest.mark.parametrize(
-    ("sentence", "of_images"),
-    [
-        ("The human texts are those of people.", "The real images are those of real images."),
-        ("Pair by prompt", "Pair by id"),
-        ("Adds: the model writes what humans don't", "Adds: the model shows what real images don't"),
-        ("exchanging texts within prompts", "exchanging images among images of one id"),
-    ],
-)
-def test_a_sentence_of_texts_is_said_of_images(sentence: str, of_images: str) -> None:
-    assert IMAGES.said(sentence) == of_images
-    assert TEXTS.said(sentence) == sentence
-
-
-def test_names_and_quotations_stay() -> None:
-    names = ["human-text", "text"]
-    assert IMAGES.said("human-text has more texts than text, like “human texts”.", names) == (
-        "human-text has more images than text, like “human texts”."
-    )
-    assert IMAGES.said("human-text") == "real-image"
+IMAGES = Words("image", "images", "real", "real images", "id")
 
 
 @pytest.mark.parametrize(
-    ("sentence", "of_a_reference"),
+    ("words", "filled"),
     [
-        ("one human text, nearer to human text", "one reference text, nearer to reference text"),
-        ("a good decoder lies where people do", "a good decoder lies where the reference does"),
-        ("Humans write what the model misses", "The reference has what the model misses"),
-        ("it says “human” more than people", "it says “human” more than the reference"),
+        (TEXTS, "Human texts of one prompt, not of humans: a text."),
+        (TEXTS.against("davinci"), "Reference texts of one prompt, not of the reference: a text."),
+        (TEXTS.against(""), "Human texts of one prompt, not of humans: a text."),
+        (IMAGES, "Real images of one id, not of real images: an image."),
+        (IMAGES.against("davinci"), "Real images of one id, not of real images: an image."),
     ],
 )
-def test_a_reference_that_a_model_wrote_is_not_called_human(sentence: str, of_a_reference: str) -> None:
-    assert TEXTS.against("davinci").said(sentence) == of_a_reference
-    assert TEXTS.against("").said(sentence) == sentence
+def test_slots_are_filled_with_what_the_items_are_called(words: Words, filled: str) -> None:
+    assert words.fill("{Reference_items} of one {group}, not of {references}: {one}.") == filled
+
+
+def test_what_measures_say_of_themselves_has_slots_alone() -> None:
+    for each in MEASURES.values():
+        assert IMAGES.fill(f"{each.description} {each.larger}")

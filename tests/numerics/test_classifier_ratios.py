@@ -126,7 +126,7 @@ class TestPenalty:
     def test_and_a_weak_one_for_many_texts(self):
         ratios = classifier_ratios(*Pair(2, shift=2.0).draw(1000, 1000, 0), penalties=[1e-4, 1.0], seed=0)
         assert "inverse penalty 1 by 5-fold log loss" in ratios.notes
-        assert ratios.notes[0] == "learned from 500 human and 500 candidate texts"
+        assert ratios.notes[0] == "learned from 500 points of P and 500 of Q"
 
     def test_a_fit_that_does_not_settle_is_noted(self, monkeypatch):
         monkeypatch.setattr(module, "ITERATIONS", 1)

@@ -39,7 +39,7 @@ class TestHandValues:
         np.testing.assert_allclose(ratios.at_p, [two_thirds] * 3, rtol=1e-12)
         np.testing.assert_allclose(ratios.at_q, [np.inf, np.inf])
         assert ratios.notes[0] == "2 neighbors"
-        assert ratios.notes[-1] == "0 of 3 human and 2 of 2 candidate points have density on one side only"
+        assert ratios.notes[-1] == "0 of 3 points of P and 2 of 2 of Q have density on one side only"
 
     def test_ties_are_shared(self):
         # From 0 the points -1 (P), 1 (Q) and 1 (Q) are equally far: one neighbour is 1/3 of P and 2/3 of Q.

@@ -107,7 +107,7 @@ class TestBandwidth:
         monkeypatch.setattr(module, "MEDIAN_TEXTS", 12)
         x, y = samples(9, 8, shift=1)
         found = mmd(x, y, splits=3, seed=0)
-        assert found.notes == ("the bandwidth is the median distance among 12 of the 17 texts, drawn at random",)
+        assert found.notes == ("the bandwidth is the median distance among 12 of the 17 points, drawn at random",)
         assert found.bandwidth != mmd(x, y, splits=3, seed=1).bandwidth
         assert mmd(x, y, bandwidth=1.0, splits=3, seed=0).notes == ()
 

@@ -189,7 +189,7 @@ class TestUnits:
         assert 0 < rows[:, 0].mean() < 1
         assert (rows[:, 0] ^ rows[:, 3]).all()
         assert (rows[:, [1, 4, 5]].sum(axis=1) == 1).all()
-        told = "1 texts of P and 0 of Q have no counterpart on the other side, so they never change sides"
+        told = "1 points of P and 0 of Q have no counterpart on the other side, so they never change sides"
         assert found.notes == (told,)
 
     def test_the_p_value_of_documents_tends_to_that_of_all_ways_to_deal_them(self):

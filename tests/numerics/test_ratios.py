@@ -270,7 +270,7 @@ class TestDirect:
         ratios = direct_ratios([-10.0, -20.0], [-12.0, -np.inf], [-30.0, -np.inf, -5.0], [-25.0, -40.0, -5.0])
         np.testing.assert_array_equal(ratios.at_p, [2.0, np.inf])
         np.testing.assert_array_equal(ratios.at_q, [-5.0, -np.inf, 0.0])
-        assert ratios.notes == ("1 of 2 human and 1 of 3 candidate points have density on one side only",)
+        assert ratios.notes == ("1 of 2 points of P and 1 of 3 of Q have density on one side only",)
 
     def test_likelihoods_of_gaussians(self):
         pair = Pair(4, shift=1.5)

@@ -248,7 +248,7 @@ def test_the_map_says_how_many_of_how_many(kept_run: Run, page: Page, monkeypatc
     assert sum(sizes) == 100
 
 
-MEANINGS = {"Adds": "the model writes what humans don't", "Misses": "humans write what the model misses"}
+MEANINGS = {"Adds": "the model has what the human texts lack", "Misses": "the human texts have what the model lacks"}
 
 
 def test_costly_clusters_come_with_texts_of_theirs(kept_run: Run) -> None:

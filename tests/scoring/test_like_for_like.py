@@ -185,4 +185,6 @@ def test_texts_of_one_prompt_cannot_be_halved() -> None:
     sides = {name: dataclasses.replace(side, prompts=("once",) * 60) for name, side in candidates.items()}
     comparison = compare(dataclasses.replace(human, prompts=("once",) * 60), sides, CONFIG, features=features)
     assert (comparison.halves, comparison.like_for_like) == (None, ())
-    assert any(warning.startswith("60 human texts are too few, or too alike") for warning in comparison.warnings)
+    assert any(
+        warning.startswith("No human vs. human: 60 are too few, or too alike") for warning in comparison.warnings
+    )

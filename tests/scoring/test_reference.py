@@ -23,7 +23,7 @@ from mauve_core.scoring.serialization import (
     record_of_comparison,
     to_json,
 )
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, like_for_like_sentence, reference_sentences, to_table
+from mauve_core.scoring.tables import like_for_like_sentence, reference_sentences, to_table
 from mauve_core.stats.scores import SCORES
 from mauve_core.texts.pairing import MatchedBy
 from tests.handmade import estimate, make_comparison, with_like_for_like
@@ -119,7 +119,7 @@ def test_the_frame_and_the_rows_have_the_candidates_in_order_of_rank_and_human_v
     rows = [tuple(cell.replace("\u00a0", " ") for cell in row) for row in rows]
     assert rows[0] == (SECOND, "6", "0.650 ± 0.010\n0.600 to 0.700", "0.500 ± 0.010\n0.450 to 0.550")
     assert rows[1][-1] == "–"
-    assert rows[2] == (HUMAN_VS_HUMAN, "3", "–", "0.600 ± 0.010\n0.550 to 0.650")
+    assert rows[2] == ("human vs. human", "3", "–", "0.600 ± 0.010\n0.550 to 0.650")
     assert like_for_like_rows(make_comparison()) == ((), [])
 
 

@@ -284,7 +284,7 @@ def test_the_human_halves_stand_below_the_ranking_and_in_the_json() -> None:
     found = to_json(comparison)["halves"]
     assert (found["n"], found["k"]) == (3, 2)
     assert found["mauve"] == {"mean": 0.6, "sd": pytest.approx(0.01), "low": 0.55, "high": 0.65}
-    assert human_vs_human_sentence(3, 2) in to_table(comparison).replace("\n", " ")
+    assert human_vs_human_sentence(TEXTS, 3, 2) in to_table(comparison).replace("\n", " ")
     without = dataclasses.replace(comparison, halves=None)
     assert "one random part" not in to_table(without)
     assert to_json(without)["halves"] is None

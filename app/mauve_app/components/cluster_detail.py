@@ -20,7 +20,7 @@ from mauve_app import cache
 from mauve_app.components import charts, text_search, texts
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped, swatch
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.text_search import Found
 from mauve_app.components.texts import about_text
 from mauve_app.url import bound, session
@@ -47,7 +47,7 @@ from mauve_core.stats.stability import LABELS, Stability
 from mauve_core.stats.two_groups import Effect
 from mauve_core.texts.kinds import property_named
 
-TABS: dict[ClusterTab, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
+TABS: dict[ClusterTab, str] = {"texts": "{Items}", "why": "Why", "words": "Words", "metadata": "Metadata"}
 
 # Texts of each side that are shown whole.
 MOST_TEXTS = 3
@@ -86,8 +86,8 @@ def heading(focus: Focus, cluster: int, links: Mapping[str, tuple[str, str]], *,
 
 def _stability_in_words(judged: Stability, cluster: int) -> str:
     meaning = LABELS[str(judged.label[cluster])].capitalize()
-    return said(
-        f"{meaning}. p = {significant(judged.p[cluster])} when texts switch sides, "
+    return (
+        f"{meaning}. p = {significant(judged.p[cluster])} when {words().items} switch sides, "
         f"{significant(judged.adjusted[cluster])} adjusted for all clusters; the same sign in "
         f"{as_percent(judged.agreement[cluster])} of the partitions with other seeds and k."
     )
@@ -108,7 +108,11 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, masks: 
         counts = [
             f"{wanted[name].sum():,} of {mask.sum():,} {escaped(words.source(name))}" for name, mask in inside.items()
         ]
-        partners = said(", beside the other side's text of the same prompt") if session.current().texts_paired else ""
+        partners = (
+            f", beside the other side's {words.item} of the same {words.group}"
+            if session.current().texts_paired
+            else ""
+        )
         st.markdown(
             f":material/search: **Found here:** {' and '.join(counts)} {words.items}. Only these are listed{partners}."
         )
@@ -124,7 +128,7 @@ def _tabs(
     focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32], search: TextSearch | None
 ) -> None:
     """Build only the open tab; opening another one reruns nothing else."""
-    titles = {tab: focus.run.comparison.words.said(title) for tab, title in TABS.items()}
+    titles = {tab: focus.run.comparison.words.fill(title) for tab, title in TABS.items()}
     name, tab = bound.open_tab("cluster_tab", titles, "cluster_detail_tabs")
     with tab:
         if name == "texts":
@@ -156,19 +160,19 @@ def _texts(
         return
     pairing = codes is not None and state.texts_paired
     if codes is not None:
-        st.toggle(said("Pair by prompt"), help=said(_PAIRS_HELP), **bound.bind("texts_paired", pairing))
+        st.toggle(f"Pair by {words().group}", help=words().fill(_PAIRS_HELP), **bound.bind("texts_paired", pairing))
     both = side_by_side(*central, MOST_TEXTS)
     rows = both if codes is None or not pairing else paired(*central, codes, MOST_TEXTS)
     marked_rows(focus, cluster, rows, in_rows=pairing, search=search)
     asked_for = state.human_text is not None or state.model_text is not None
     # One label for every cluster: a browser folds an expander again when its label changes.
-    with st.expander(said("All texts of this cluster"), expanded=asked_for):
+    with st.expander(f"All {words().items} of this cluster", expanded=asked_for):
         texts.side_by_side(focus.run, in_human, (focus.candidate, in_model), colour=focus.colour, key="cluster_texts")
 
 
 _PAIRS_HELP = (
-    "Shows each text beside the other side's text of the same prompt, in whichever cluster that one is. Otherwise the "
-    "texts of each side come in the order of their distance to the cluster's center."
+    "Shows each {item} beside the other side's {item} of the same {group}, in whichever cluster that one is. Otherwise "
+    "the {items} of each side come in the order of their distance to the cluster's center."
 )
 
 
@@ -176,24 +180,24 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame) -> str:
     """Sizes with Wilson intervals; the cost with its bootstrap interval, if there is a gap to explain."""
     row = table.iloc[cluster]
     parts = []
-    said = focus.run.comparison.words.said
-    for name, side in ((said("Human"), "human"), (escaped(focus.candidate), "model")):
+    words = focus.run.comparison.words
+    for name, side in ((words.reference.capitalize(), "human"), (escaped(focus.candidate), "model")):
         n = int(table[side].sum())
         low, high = map(float, wilson_interval(row[side], n))
-        share = said(f"{as_percent(row[side] / n, 1)} of its texts ({percent_interval(low, high, 1)})")
+        share = f"{as_percent(row[side] / n, 1)} of its {words.items} ({percent_interval(low, high, 1)})"
         parts.append(f"{name}: {int(row[side]):,} of {n:,}, {share}")
     if not has_costs(table):
         return f"{'. '.join(parts)}. {CONFIDENCE:.0%} intervals by Wilson. No cost is shown without a gap to explain."
     cost = percent_with_interval(row["cost_share"], row["low"], row["high"])
-    parts.append(f"Cost: {cost} of the frontier integral. {said(_direction_in_words(row))}")
+    parts.append(f"Cost: {cost} of the frontier integral. {_direction_in_words(row)}")
     return f"{'. '.join(parts)} {CONFIDENCE:.0%} intervals: Wilson; of costs, for all clusters at once."
 
 
 def _direction_in_words(row: pd.Series) -> str:
     """Whether the model adds or misses texts of the cluster."""
     if not row["direction"]:
-        return "Both sides write as much of it."
-    return "The model adds: it writes more of it." if row["direction"] == ADDS else "The model misses: it writes less."
+        return "Both sides have as much of it."
+    return "The model adds: it has more of it." if row["direction"] == ADDS else "The model misses: it has less."
 
 
 def _terms_in_words(row: pd.Series, table: pd.DataFrame, weight: float) -> str:
@@ -211,33 +215,32 @@ def _terms_in_words(row: pd.Series, table: pd.DataFrame, weight: float) -> str:
 def _words(focus: Focus, cluster: int) -> None:
     human, model = cache.contrasting_words(*focus.key, cluster)
     columns = st.columns(3, gap="medium")
-    said = focus.run.comparison.words.said
+    words = focus.run.comparison.words
     lists = (
         ("This cluster against all others", cache.cluster_words(*focus.key)[cluster]),
-        (said("Over-represented in human texts"), human),
-        (f"{said('Over-represented in texts')} of {focus.candidate}", model),
+        (f"Over-represented in {words.reference_items}", human),
+        (f"Over-represented in {words.items} of {focus.candidate}", model),
     )
-    for column, (title, words) in zip(columns, lists, strict=True):
+    for column, (title, found) in zip(columns, lists, strict=True):
         column.markdown(f"**{escaped(title)}**")
-        if words:
-            column.dataframe(words_frame(words), hide_index=True)
+        if found:
+            column.dataframe(words_frame(found), hide_index=True)
         else:
             column.caption("No distinctive words.")
     st.caption(
-        said(
-            "Class-based TF-IDF over the human texts and this candidate's, without common English words. Against other "
-            "clusters: only words in two or more texts. Within the cluster: the difference between the sides."
-        )
+        f"Class-based TF-IDF over the {words.reference_items} and this candidate's, without common English words. "
+        f"Against other clusters: only words in two or more {words.items}. Within the cluster: the difference between "
+        "the sides."
     )
 
 
-def words_frame(words: tuple[DistinctiveWord, ...]) -> pd.DataFrame:
+def words_frame(found: tuple[DistinctiveWord, ...]) -> pd.DataFrame:
     """One row per word: its occurrences in the group and the number of texts that contain it."""
     return pd.DataFrame(
         {
-            "word": [word.word for word in words],
-            "times": [word.count for word in words],
-            said("texts"): [word.texts for word in words],
+            "word": [word.word for word in found],
+            "times": [word.count for word in found],
+            words().items: [word.texts for word in found],
         }
     )
 
@@ -246,7 +249,7 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
     human, model = focus.run.corpora[HUMAN].metadata, focus.run.corpora[focus.candidate].metadata
     fields = list(dict.fromkeys([*human.columns, *model.columns]))
     if not fields:
-        st.caption(said("These texts have no metadata."))
+        st.caption(f"These {words().items} have no metadata.")
         return
     name = fields[0]
     if len(fields) > 1:
@@ -257,8 +260,8 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
         shown.rename(
             columns={
                 "value": str(name),
-                "human": said("human, here"),
-                "all_human": said("human, total"),
+                "human": f"{words().reference}, here",
+                "all_human": f"{words().reference}, total",
                 "model": "model, here",
                 "all_model": "model, total",
             }
@@ -294,12 +297,12 @@ def finding(focus: Focus, cluster: int) -> str:
     """
     card = cache.why_card(*focus.key, cluster)
     model, words = escaped(short_name(focus.candidate)), focus.run.comparison.words
-    human = words.said("Human")
+    human = words.reference.capitalize()
     if not card.human or not card.model:
         who, missing = (model, words.reference) if card.model else (words.reference_items.capitalize(), model)
         count = card.model or card.human
         if not count:
-            return words.said("**No text is in this cluster.**")
+            return f"**No {words.item} is in this cluster.**"
         return f"**{who} alone:** {words.count(count)}, and no {missing} {words.item}."
     for each in sorted((each for each in card.sides if each.separates), key=_margin, reverse=True):
         kind, effect = property_named(each.name), each.effect
@@ -310,9 +313,8 @@ def finding(focus: Focus, cluster: int) -> str:
     if leading:
         who, phrase = max(leading, key=lambda pair: pair[1].z)
         own, other = (card.model, card.human) if who == model else (card.human, card.model)
-        say = words.said("texts say")
         return (
-            f"**{who} {say} “{escaped(phrase.text)}” more often here:** {phrase.texts} of {own} against "
+            f"**{who} {words.items} have “{escaped(phrase.text)}” more often here:** {phrase.texts} of {own} against "
             f"{phrase.other_texts} of {other} (log odds {written(phrase.log_odds, 1)}, "
             f"{interval(phrase.low, phrase.high, 1)})."
         )
@@ -344,7 +346,7 @@ def marked_rows(
     """
     card = cache.why_card(*focus.key, cluster)
     of_cluster = {phrase.text for phrase in card.cluster_phrases}
-    reference = focus.run.comparison.words.said("Human")
+    reference = focus.run.comparison.words.reference.capitalize()
     sides = (
         (
             HUMAN,
@@ -371,10 +373,14 @@ def marked_rows(
             if place is not None:
                 with column:
                     _text(focus, cluster, source, place, of_cluster | {phrase.text for phrase in phrases}, search)
-    order = said("Texts of one prompt side by side") if in_rows else _ORDERS[focus.run.features(HUMAN) is not None]
+    order = (
+        f"{words().items.capitalize()} of one {words().group} side by side"
+        if in_rows
+        else _ORDERS[focus.run.features(HUMAN) is not None]
+    )
     st.caption(
-        f"{order}. "
-        + said("Gray: phrases that the side, or this cluster, uses more. Wavy line: four words that the text repeats.")
+        f"{order}. Gray: phrases that the side, or this cluster, uses more. Wavy line: four words that the "
+        f"{words().item} repeats."
     )
 
 
@@ -394,15 +400,15 @@ def _text(focus: Focus, cluster: int, source: str, index: int, phrases: set[str]
 
 
 def _flags(focus: Focus, card: WhyCard) -> None:
-    said = focus.run.comparison.words.said
+    words = focus.run.comparison.words
     for each in card.sides:
         if each.separates:
-            names = (said("the human texts"), f"those of {escaped(focus.candidate)}")
+            names = (f"the {words.reference_items}", f"those of {escaped(focus.candidate)}")
             st.warning(_flag(each, "tells the two sides apart here", names), icon=":material/flag:")
     for each in card.rest:
         if each.separates:
-            names = (said("the texts here"), "all others")
-            st.info(_flag(each, said("tells this cluster from all other texts"), names), icon=":material/flag:")
+            names = (f"the {words.items} here", "all others")
+            st.info(_flag(each, f"tells this cluster from all other {words.items}", names), icon=":material/flag:")
 
 
 def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
@@ -422,10 +428,10 @@ def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
 
 def _phrases(focus: Focus, card: WhyCard) -> None:
     near = "; ".join(labelled(focus.names, cluster) for cluster in card.neighbours)
-    said = focus.run.comparison.words.said
+    words = focus.run.comparison.words
     lists = [
-        (said("Over-represented in human texts"), card.human_phrases),
-        (f"{said('Over-represented in texts')} of {focus.candidate}", card.model_phrases),
+        (f"Over-represented in {words.reference_items}", card.human_phrases),
+        (f"Over-represented in {words.items} of {focus.candidate}", card.model_phrases),
         ("This cluster rather than its neighbors" if near else "This cluster", card.cluster_phrases),
     ]
     shown = lists if card.human and card.model else lists[2:]
@@ -436,10 +442,10 @@ def _phrases(focus: Focus, card: WhyCard) -> None:
         else:
             column.caption("No distinctive phrases.")
     st.caption(
-        said(
+        (
             "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008), "
-            "counting texts that contain them. Each 95% interval is for one phrase by itself. Texts: how many "
-            "contain it in this set : in the other."
+            f"counting {words.items} that contain them. Each 95% interval is for one phrase by itself. "
+            f"{words.items.capitalize()}: how many contain it in this set : in the other."
         )
         + (f" Neighbors: {escaped(near)}." if near else "")
     )
@@ -453,7 +459,7 @@ def shown_phrases(phrases: tuple[Phrase, ...]) -> pd.DataFrame:
         for one, low, high in zip(rows["log_odds"], rows["low"], rows["high"], strict=True)
     ]
     texts = [f"{n} : {m}" for n, m in zip(rows["texts"], rows["other_texts"], strict=True)]
-    return pd.DataFrame({"phrase": rows["phrase"], "log odds": odds, said("texts"): texts})
+    return pd.DataFrame({"phrase": rows["phrase"], "log odds": odds, words().items: texts})
 
 
 def _properties(focus: Focus, card: WhyCard) -> None:
@@ -469,14 +475,12 @@ def _properties(focus: Focus, card: WhyCard) -> None:
         effects_figure(rows, focus.candidate, focus.colour, words=focus.run.comparison.words),
         key="why_properties",
         file_name=name,
-        alt=said("Effect size of every simple property of the texts with its interval; the CSV has the numbers."),
+        alt=f"Effect size of every simple property of the {words().items} with its interval; the CSV has the numbers.",
     )
     st.caption(
-        said(
-            "Cliff's delta: how much more often a text of the first set exceeds one of the second than the reverse; "
-            "0: no difference, ±1: no overlap. Lines: 95% intervals. A property that separates the sets by itself is "
-            "flagged above."
-        )
+        f"Cliff's delta: how much more often {words().one} of the first set exceeds one of the second than the "
+        "reverse; 0: no difference, ±1: no overlap. Lines: 95% intervals. A property that separates the sets by "
+        "itself is flagged above."
     )
 
 

@@ -158,15 +158,16 @@ def _words_key(key: str) -> str:
     return f"{key}_words"
 
 
-ENCODES_AGAIN = "Changing this encodes the texts again."
+ENCODES_AGAIN = "Changing this encodes the {items} again."
 
 K_HELP = (
-    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
-    "in each."
+    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few "
+    "{items} in each."
 )
 MAP = "Draw the map"
 _MAP_HELP = (
-    "The Map page shows every text on a plane. No score needs it: it is drawn after the scores, or later on that page."
+    "The Map page shows every {item} on a plane. No score needs it: it is drawn after the scores, or later on that "
+    "page."
 )
 
 # In the order of their fields, those of which the chosen encoder has.
@@ -230,7 +231,7 @@ _LIST = (
         1.0,
         "The constant c of MAUVE, 5 as published. Larger values stretch differences between good models.",
     ),
-    _Number("bootstrap", "Resamples", 100, 1_000_000, 100, "Resamples of the texts for each interval."),
+    _Number("bootstrap", "Resamples", 100, 1_000_000, 100, "Resamples of the {items} for each interval."),
     _Number("seed", "Seed", 0, LARGEST, 1, "Base seed from which all others derive: k-means, bootstrap, map."),
 )
 _NUMBERS = {number.name: number for number in _LIST}
@@ -283,7 +284,7 @@ def map_toggle(key: str, kind: Kind, *, drawn: bool = True, persist: bool = Fals
     except MissingPackageError as error:
         st.toggle(MAP, value=False, key=f"{key}_missing", disabled=True, help=escaped(str(error)))
         return False
-    return st.toggle(MAP, drawn, key=key, persist_state="session" if persist else None, help=kind.words.said(_MAP_HELP))
+    return st.toggle(MAP, drawn, key=key, persist_state="session" if persist else None, help=kind.words.fill(_MAP_HELP))
 
 
 def number_field(
@@ -291,7 +292,7 @@ def number_field(
 ) -> float:
     """A field for a number of ``ScoreConfig``, initially that of ``before``; an integer if that is one."""
     number = _NUMBERS[name]
-    help_text = words.said(number.help)
+    help_text = words.fill(number.help)
     value: float = getattr(before.score, name)
     if isinstance(value, int) and value > LARGEST:
         container.text_input(

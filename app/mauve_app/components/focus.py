@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from mauve_app import cache
 from mauve_app.components import scores
 from mauve_app.components.markup import escaped, swatch
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.url import bound
 from mauve_app.url.parameters import State
 from mauve_core.analyses.gap import ledger_rows
@@ -110,7 +110,7 @@ def pickers(focus: Focus, usual: int | None = None) -> None:
             names[0],
             omit_default=False,
             width=220,
-            help=said("The model side, Q. The other side, P, is always the human texts."),
+            help=f"The model side, Q. The other side, P, is always the {words().reference_items}.",
         )
         titles = focus.names
         bound.selectbox(
@@ -122,11 +122,9 @@ def pickers(focus: Focus, usual: int | None = None) -> None:
             format_func=lambda cluster: labelled(titles, cluster),
             placeholder="None",
             width=320,
-            help=said(
-                "The cluster whose texts are shown: type a part of its name or its number, or click it in the chart. "
-                "A name says what distinguishes the cluster's texts from all others. Numbers depend on the partition "
-                "and the seed and mean nothing by themselves."
-            ),
+            help=f"The cluster whose {words().items} are shown: type a part of its name or its number, or click it in "
+            f"the chart. A name says what distinguishes the cluster's {words().items} from all others. Numbers depend "
+            "on the partition and the seed and mean nothing by themselves.",
         )
 
 
@@ -182,6 +180,4 @@ def answer_sentence(candidate: str, colour: str, names: tuple[str, ...], table: 
 def show_no_gap(here: Focus) -> None:
     """The result of the test, in words."""
     run_id, kind, candidate, _ = here.key
-    st.info(
-        here.run.comparison.words.said(cache.gap_test(run_id, kind, candidate).in_words()), icon=":material/balance:"
-    )
+    st.info(cache.gap_test(run_id, kind, candidate).in_words(here.run.comparison.words), icon=":material/balance:")

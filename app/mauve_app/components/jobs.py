@@ -22,7 +22,6 @@ from streamlit.delta_generator import DeltaGenerator
 from mauve_app.components import live_updates
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import change, or_error
-from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import session
 from mauve_core.analyses.task_registry import KEPT, MAKING_RUNS
@@ -248,7 +247,7 @@ def _estimate(kind: str, amount: Callable[[], Amount | None]) -> str:
     except MauveLensError:
         return ""
     told = None if found is None else estimates.estimate(kind, found)
-    return "" if told is None else f"{said(told.text)}."
+    return "" if told is None else f"{told.text}."
 
 
 def _done(job: JobState) -> str:

@@ -136,8 +136,3 @@ def kind() -> Kind:
 def words() -> Words:
     """What the items of the page's run are called, human texts without one."""
     return kind().words.against(st.session_state.get(_OF_RUN, (TEXT, ""))[1])
-
-
-def said(sentence: str) -> str:
-    """Say of the page's items what a sentence says of texts; names from files are filled in afterwards."""
-    return words().said(sentence)

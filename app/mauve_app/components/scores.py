@@ -15,7 +15,7 @@ import streamlit as st
 
 from mauve_app import cache
 from mauve_app.components.markup import escaped
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.url import bound
 from mauve_app.url.parameters import PARAMETERS, SETTINGS, State
 from mauve_core.base.config import PartitionKind, Smoothing
@@ -111,10 +111,8 @@ def _partition() -> None:
         "partition",
         "Partition",
         PARTITION_TITLES,
-        help=said(
-            "Pairwise: the human texts are clustered with one candidate at a time, as in the papers. Joint: with all "
-            "candidates at once, so that cluster 12 is the same for all."
-        ),
+        help=f"Pairwise: the {words().reference_items} are clustered with one candidate at a time, as in the papers. "
+        "Joint: with all candidates at once, so that cluster 12 is the same for all.",
     )
 
 
@@ -151,7 +149,13 @@ def weight(state: State, about: str, **keywords: Any) -> float:
     shown = shown_weight(state)
     link = bound.bind("weight", shown)
     st.slider(
-        said("Weight λ of humans"), WEIGHT_STEP, 1 - WEIGHT_STEP, step=WEIGHT_STEP, help=about, **link, **keywords
+        f"Weight λ of {words().references}",
+        WEIGHT_STEP,
+        1 - WEIGHT_STEP,
+        step=WEIGHT_STEP,
+        help=about,
+        **link,
+        **keywords,
     )
     return shown
 
@@ -173,12 +177,10 @@ def smoothing(where: str) -> None:
         "Smoothing of counts",
         SMOOTHING_TITLES,
         None,
-        help=said(
-            "Texts added to every cluster: 1/2 (Krichevsky–Trofimov); 1 (Laplace); 1/2 to a cluster with none, 1 to "
-            "one with one text, else 3/4 (Braess–Sauer). Modified Good–Turing adjusts counts by how many clusters have "
-            "the same count, and how many have one text more. MAUVE of 2021 has no smoothing; MAUVE* of JMLR 2023 has "
-            f"Krichevsky–Trofimov. {where}"
-        ),
+        help=f"{words().items.capitalize()} added to every cluster: 1/2 (Krichevsky–Trofimov); 1 (Laplace); 1/2 to a "
+        f"cluster with none, 1 to one with one {words().item}, else 3/4 (Braess–Sauer). Modified Good–Turing adjusts "
+        f"counts by how many clusters have the same count, and how many have one {words().item} more. MAUVE of 2021 "
+        f"has no smoothing; MAUVE* of JMLR 2023 has Krichevsky–Trofimov. {where}",
     )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from mauve_app import cache
 from mauve_app.browser import component
 from mauve_app.components import charts, tour
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.server import origins
 from mauve_app.server.access import Visitor
 from mauve_app.url import session
@@ -82,11 +82,9 @@ def _files(run: Run, page: str, state: State) -> None:
         )
     _file("Whole report", partial(html_report, run), f"{name}-report.html", "share_report", ":material/summarize:")
     st.caption(
-        said(
-            "HTML with interactive figures, texts of the leading clusters, and settings; needs no network or server. "
-            "Its scores are the run's own, whatever is set on the page. Made when asked for, which takes a few "
-            "seconds, more for a run whose clusters nobody has looked at yet."
-        )
+        f"HTML with interactive figures, {words().items} of the leading clusters, and settings; needs no network or "
+        "server. Its scores are the run's own, whatever is set on the page. Made when asked for, which takes a few "
+        "seconds, more for a run whose clusters nobody has looked at yet."
     )
 
 

@@ -12,7 +12,7 @@ from mauve_app.components import charts, comparison_settings, jobs, page_chrome,
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import ChartOrTable, State
@@ -43,14 +43,14 @@ TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 QUESTIONS: dict[Axis, str] = {
     "length": "Would longer texts tell the candidates apart? Both sides are cut to the same number of tokens and "
     "encoded again.",
-    "n": "Are there enough texts? Where lines are flat and bands narrow, more texts change little; where lines still "
-    "move, compare only at equal n.",
-    "k": "Does the ranking depend on the number of clusters? Few clusters hide differences; many leave too few texts "
+    "n": "Are there enough {items}? Where lines are flat and bands narrow, more {items} change little; where lines "
+    "still move, compare only at equal n.",
+    "k": "Does the ranking depend on the number of clusters? Few clusters hide differences; many leave too few {items} "
     "in each.",
     "scale": "How much does the constant c stretch the scores? A larger c spreads out good candidates and squeezes "
     "the others together near 0.",
-    "decoder": "Which value of the decoder's parameter comes closest to the human texts under the run's encoder? Every "
-    "candidate is a point.",
+    "decoder": "Which value of the decoder's parameter comes closest to the {reference_items} under the run's encoder? "
+    "Every candidate is a point.",
     "neighbors": "Does the score by nearest neighbors depend on their number? Few neighbors are noisy, many blur small "
     "differences.",
     "components": "How many principal components do the estimators without bins need? Where lines cross, the ranking "
@@ -61,8 +61,8 @@ QUESTIONS: dict[Axis, str] = {
 
 _VALUES_HELP: dict[Axis, str] = {
     "length": "Below 256 tokens, texts show little of what sets a model apart (JMLR 2023, section 8).",
-    "n": "Fewer than 1,000 texts per side are too few for small gaps (JMLR 2023, section 8).",
-    "k": "The papers use a tenth of the texts (500 for 5,000) and find the ranking stable for k from 100 to 5,000.",
+    "n": "Fewer than 1,000 {items} per side are too few for small gaps (JMLR 2023, section 8).",
+    "k": "The papers use a tenth of the {items} (500 for 5,000) and find the ranking stable for k from 100 to 5,000.",
     "scale": "The papers use 5.",
     "neighbors": "The papers use 50.",
     "components": "The papers use 5 or 10, and find the Gaussian unusable at 100.",
@@ -81,7 +81,7 @@ def show(run: Run, state: State) -> None:
     """Controls, the sweep that the URL names if it has been computed, and the form."""
     axes = [axis for axis in EVERY_AXIS if axis in {state.sweep_axis} or axis != "length" or run.comparison.has_words]
     with st.container(horizontal=True, gap="medium"):
-        bound.segmented_control("sweep_axis", "Score against", {axis: said(AXIS_TITLES[axis]) for axis in axes})
+        bound.segmented_control("sweep_axis", "Score against", {axis: AXIS_TITLES[axis] for axis in axes})
         if state.sweep_axis not in ESTIMATOR_AXES:
             bound.segmented_control(
                 "score",
@@ -90,7 +90,7 @@ def show(run: Run, state: State) -> None:
                 help=f"↑ larger is closer to the {run.comparison.words.reference_items}, ↓ smaller is. MAUVE is what "
                 "the papers report.",
             )
-    st.caption(run.comparison.words.said(QUESTIONS[state.sweep_axis]))
+    st.caption(run.comparison.words.fill(QUESTIONS[state.sweep_axis]))
     sweep = or_error(_stored, run, state.sweep_axis)
     if isinstance(sweep, EstimatorSweep):
         _estimator_result(run, sweep)
@@ -105,7 +105,7 @@ def show(run: Run, state: State) -> None:
         st.info(escaped(obstacle), icon=":material/info:")
         if state.sweep_axis == "decoder":
             generating = bound.on_click(decoders_section="generate")
-            st.button(said("Generate texts with several values"), icon=":material/edit_note:", **generating)
+            st.button(f"Generate {words().items} with several values", icon=":material/edit_note:", **generating)
     elif sweep is None:
         page_chrome.nothing_yet(
             "This sweep has not been computed yet.",
@@ -202,7 +202,7 @@ def _estimator_result(run: Run, sweep: EstimatorSweep) -> None:
                 },
             )
     about = sweeps.ABOUT_BANDS if shown_as == "chart" else sweeps.ABOUT_SPREADS
-    st.caption(f"{about} {sweeps.about_default(sweep)}")
+    st.caption(f"{words().fill(about)} {sweeps.about_default(sweep)}")
     _notes_and_settings(run, sweep)
 
 
@@ -218,16 +218,14 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
     order = [candidate.name for candidate in run.comparison.candidates]
     name = f"{run.name}-{sweep.over}-sweep"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header(f"{SCORES[score].title} against {said(figures.X_TITLES[sweep.over])}", anchor=False)
+        st.header(f"{SCORES[score].title} against {figures.X_TITLES[sweep.over]}", anchor=False)
         st.space("stretch")
         charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
     shown_as, tab = bound.open_tab("sweep_as", TABS, "sweep_tabs")
     with tab:
         if shown_as == "chart":
             figure = figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison))
-            _chart(
-                figure, sweep.over, f"{name}-{score}", f"{titled(score)} against {said(figures.X_TITLES[sweep.over])}"
-            )
+            _chart(figure, sweep.over, f"{name}-{score}", f"{titled(score)} against {figures.X_TITLES[sweep.over]}")
         else:
             _table(sweep, score)
     seeds = sweep.settings.get("seeds")
@@ -257,7 +255,7 @@ def _table(sweep: Sweep, score: str) -> None:
         hide_index=True,
         key="sweep_table",
         column_config={
-            "value": st.column_config.TextColumn(said(figures.X_TITLES[sweep.over]), pinned=True),
+            "value": st.column_config.TextColumn(figures.X_TITLES[sweep.over], pinned=True),
             **{f"line_{index}": st.column_config.TextColumn(short_name(line)) for index, line in lines},
         },
     )
@@ -299,11 +297,11 @@ def _form(run: Run, axis: Axis, sweep: Sweep | EstimatorSweep | None) -> None:
     else:
         initial = sweep.values if sweep is not None else _usual(run, axis)
         text = values.text_input(
-            f"Values: {said(X_TITLES[axis])}",
+            f"Values: {X_TITLES[axis]}",
             value=", ".join(f"{value:g}" for value in initial or ()),
             key=f"sweep_values_{suffix}",
             placeholder="if empty: the longest text, half of it, a quarter of it ..." if axis == "length" else None,
-            help="Comma-separated numbers. " + said(_VALUES_HELP.get(axis, "")),
+            help="Comma-separated numbers. " + words().fill(_VALUES_HELP.get(axis, "")),
         )
     parameter = _parameter(axis)
     own = run.comparison.config.score.seeds if parameter is None else METHOD_SEEDS

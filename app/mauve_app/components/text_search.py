@@ -16,7 +16,7 @@ from mauve_app import cache
 from mauve_app.components import focus, texts
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped, swatch
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.texts import about_text
 from mauve_app.server.run_files import picture_url
 from mauve_app.url import bound, session
@@ -35,7 +35,7 @@ Found = dict[str, NDArray[np.bool_]]
 
 _PANEL_WIDTH = 340
 _HELP = (
-    "Texts that contain all these words, in any order; upper and lower case are alike. `rain*`: words that begin so. "
+    "{Items} that contain all these words, in any order; upper and lower case are alike. `rain*`: words that begin so. "
     '`"heavy rain"`: the phrase. `-snow`: not this word.'
 )
 _PATTERN_HELP = (
@@ -114,10 +114,10 @@ def query_field(state: State) -> None:
     """The query, and whether it is a regular expression."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
-            said("Find texts with"),
+            f"Find {words().items} with",
             placeholder='Words, "a phrase", begin*, -without',
             max_chars=MAX_SEARCH,
-            help=said(_HELP),
+            help=words().fill(_HELP),
             icon=":material/search:",
             **bound.bind("search_query", state.search_query or "", default=""),
         )
@@ -165,7 +165,7 @@ def line(here: Focus, search: TextSearch, masks: Found | None) -> None:
     )
     parts = [f"{each.found:,} of {each.n:,} {_items_of(each.source, words)}, {share_in_words(each)}" for each in shares]
     with st.container(horizontal=True, vertical_alignment="center", key="found_line"):
-        says = " and ".join(parts) or words.said("no text of these two sides")
+        says = " and ".join(parts) or f"no {words.item} of these two sides"
         st.markdown(f":material/search: **{escaped(search.in_words())}**: {says}.", width="stretch")
         reads = "Read them" if here.run.comparison.has_words else "See them"
         st.page_link("views/texts.py", label=reads, icon=":material/article:")
@@ -298,7 +298,7 @@ def show_text(run: Run, search: TextSearch, place: int) -> None:
     with right:
         beside = bound.selectbox(
             "beside",
-            said("Same prompt, by"),
+            f"Same {words().group}, by",
             list(others),
             usual,
             omit_default=False,

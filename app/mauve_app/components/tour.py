@@ -17,7 +17,6 @@ import streamlit as st
 from mauve_app import cache
 from mauve_app.components import page_chrome
 from mauve_app.components.markup import escaped
-from mauve_app.components.page_chrome import said
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import State, to_query
@@ -78,7 +77,7 @@ def starter() -> None:
     run_id = cache.opened_run_id(state.run)
     if run_id is None or state.tour is not None:
         return
-    if st.button("Guided tour", icon=":material/tour:", type="tertiary", key="tour_start", help=said(_ABOUT)):
+    if st.button("Guided tour", icon=":material/tour:", type="tertiary", key="tour_start", help=_ABOUT):
         steps = _steps(run_id)
         if steps:
             _go(steps[0])
@@ -92,7 +91,7 @@ def present(run_id: str) -> None:
             _go(steps[0], presenting=True)
 
 
-_ABOUT = "Five stops in two minutes through the open run, from its scores to the texts behind them."
+_ABOUT = "Five stops in two minutes through the open run, from its scores to what is behind them."
 _SLIDES = "The stops of the tour as slides, for a projector: → and ← change the slide, Esc ends."
 
 
@@ -204,11 +203,13 @@ def steps(run_id: str, comparison: Comparison, *, upload: bool) -> list[Step]:
     best, worst = _best_and_worst(comparison)
     cluster = _overfilled(comparison, worst)
     plain, inside = State(run=run_id), State(run=run_id, candidate=worst, cluster=cluster)
+    words = comparison.words
+    items, human = words.items, words.reference_items
     stops = [
         Step(
-            "Who is closest to people?",
+            f"Who is closest to the {human}?",
             "The sentence above the charts answers it for the run's encoder, and says how sure that is. In the list, a "
-            f"MAUVE near 1 means that model and human texts can hardly be told apart: {_bold(best)} leads and "
+            f"MAUVE near 1 means that model and {human} can hardly be told apart: {_bold(best)} leads and "
             f"{_bold(worst)} comes last; candidates with the same rank are tied.",
             "views/compare.py",
             plain,
@@ -216,7 +217,7 @@ def steps(run_id: str, comparison: Comparison, *, upload: bool) -> list[Step]:
         ),
         Step(
             "Two ways to be wrong",
-            "A model can add what people never write (horizontal) or miss what they do (vertical), and a curve near "
+            f"A model can add what the {human} lack (horizontal) or miss what they have (vertical), and a curve near "
             f"the upper right corner means little of either. Move along the curve of {_bold(worst)} to see which "
             "clusters make its error there.",
             "views/compare.py",
@@ -224,18 +225,18 @@ def steps(run_id: str, comparison: Comparison, *, upload: bool) -> list[Step]:
             "frontier_chart",
         ),
         Step(
-            "Read the texts behind the score",
-            f"Human texts (blue) and those of {_bold(worst)}, which keeps its color on all pages, were grouped into "
-            "clusters by how the encoder represents them; the clusters at the top cost the most. Open is the one "
-            "whose share of its texts most exceeds the human share: read one text, then walk the list with the arrow "
-            "keys.",
+            f"The {items} behind the score",
+            f"{human.capitalize()} (blue) and those of {_bold(worst)}, which keeps its color on all pages, were "
+            "grouped into clusters by how the encoder represents them; the clusters at the top cost the most. Open is "
+            f"the one whose share of its {items} most exceeds the {words.reference} share: look at one {words.item}, "
+            "then walk the list with the arrow keys.",
             "views/clusters.py",
             inside,
             "clusters_panes",
         ),
         Step(
             "What does the score notice?",
-            "Here texts are changed on purpose, for example by shuffling words or dropping articles, and scored "
+            f"Here {items} are changed on purpose and scored "
             "again. A change that MAUVE does not detect is a difference that no rank on the first page knows of.",
             "views/probes.py",
             plain,
@@ -244,25 +245,16 @@ def steps(run_id: str, comparison: Comparison, *, upload: bool) -> list[Step]:
     if not kind_of(comparison.human.kind).probes:
         stops.pop()
     if upload:
-        stops.append(_UPLOAD)
-    names = [_bold(candidate.name) for candidate in comparison.candidates]
-    told = [_said(stop, comparison, names) for stop in stops]
-    return [_numbered(step, number, run_id) for number, step in enumerate(told, start=1)]
-
-
-_UPLOAD = Step(
-    "Your own texts",
-    "That was the tour; the other pages look closer at the same numbers. Drop a file of human texts and one of a "
-    "model's texts here, and press *Start*.",
-    "views/new_run.py",
-    State(),
-)
-
-
-def _said(stop: Step, comparison: Comparison, names: list[str]) -> Step:
-    """The stop in the words of the run's items."""
-    said = comparison.words.said
-    return dataclasses.replace(stop, title=said(stop.title), text=said(stop.text, names))
+        stops.append(
+            Step(
+                f"Your own {items}",
+                f"That was the tour; the other pages look closer at the same numbers. Drop a file of {human} and one "
+                f"of a model's {items} here, and press *Start*.",
+                "views/new_run.py",
+                State(),
+            )
+        )
+    return [_numbered(step, number, run_id) for number, step in enumerate(stops, start=1)]
 
 
 def _numbered(step: Step, number: int, run_id: str) -> Step:

@@ -346,7 +346,7 @@ def show_items(upload: Upload, name: str) -> list[ReadFile | None] | None:
         return None if kind.has_words else [read(upload, name, None)]
     options = [*columns, AS_TEXTS]
     chosen = st.selectbox(
-        uploads.kind_in(upload.path).words.said("Texts"),
+        uploads.kind_in(upload.path).words.items.capitalize(),
         range(len(options)),
         index=0 if len(columns) == 1 else None,
         format_func=options.__getitem__,

@@ -10,13 +10,14 @@ import streamlit as st
 from mauve_app import cache
 from mauve_app.components import charts, cluster_detail, focus, page_chrome, scores, text_search
 from mauve_app.components.focus import Focus
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import ChartOrTable
 from mauve_app.views import clusters_attributes, clusters_over_shards
 from mauve_core.base.formatting import UNBROKEN, as_percent, percent_with_interval, written
+from mauve_core.base.words import Words
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.findings.clusters import CONFIDENCE, ORDERS, has_costs, has_found, ordered, with_found
 
@@ -31,7 +32,7 @@ _COSTS, _TERMS = ("cost", "cost_share", "direction"), ("type_1_nats", "type_2_na
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.head("Clusters", said("Where do human and model texts differ, and what do those texts say?"))
+    head = page_chrome.head("Clusters", f"Where do {words().reference} and model {words().items} differ, and how?")
     run, state = opened_run(), session.current()
     here, search = focus.of(run, state), text_search.of(run, state)
     with head:
@@ -73,12 +74,10 @@ def _clusters(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> No
         bound.selectbox(
             "clusters_order",
             "Sort by",
-            {name: said(title) for name, title in ORDERS.items() if name in rows.columns},
+            {name: words().fill(title) for name, title in ORDERS.items() if name in rows.columns},
             order,
-            help=said(
-                "Cost: the cluster's part of the frontier integral. Difference: human share minus model share, in "
-                "percentage points. Errors: the cluster's term at the mixture weight, in nats."
-            ),
+            help=f"Cost: the cluster's part of the frontier integral. Difference: {words().reference} share minus "
+            "model share, in percentage points. Errors: the cluster's term at the mixture weight, in nats.",
         )
         _neighbors(rows["cluster"].tolist(), here.cluster)
     shown_as, tab = bound.open_tab("clusters_as", TABS, "clusters_tabs")
@@ -99,10 +98,8 @@ def _clusters(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> No
                     file_name=f"{here.run.name}-{here.candidate}-clusters",
                     on_select=_choose_bar,
                     selection_mode="points",
-                    alt=said(
-                        f"Share of human and model texts in each of {len(listed)} clusters; the table has the same "
-                        "numbers."
-                    ),
+                    alt=f"Share of {words().reference} and model {words().items} in each of {len(listed)} clusters; "
+                    "the table has the same numbers.",
                 )
         else:
             _mirror(here, rows)
@@ -129,13 +126,12 @@ def _neighbors(listed: list[int], chosen: int | None) -> None:
 def _caption(here: Focus, rows: pd.DataFrame, listed: int, order: str, smoothing: str) -> None:
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
     shown = f"{listed:,} of " if listed < len(rows) else ""
-    said = here.run.comparison.words.said
+    words = here.run.comparison.words
     st.caption(
-        said(
-            f"{shown}{len(rows):,} clusters of the {here.partition.kind} partition{_about_empty(rows)}, {n:,} human "
-            f"and {m:,} model texts, sorted by {ORDERS[order].lower()}."
-            f"{_about_costs(smoothing) if has_costs(rows) else ''}{_ABOUT_FOUND if has_found(rows) else ''}"
-        )
+        f"{shown}{len(rows):,} clusters of the {here.partition.kind} partition{_about_empty(rows, words)}, {n:,} "
+        f"{words.reference} and {m:,} model {words.items}, sorted by "
+        f"{words.fill(ORDERS[order]).lower()}.{_about_costs(smoothing, words) if has_costs(rows) else ''}"
+        f"{words.fill(_ABOUT_FOUND) if has_found(rows) else ''}"
     )
     charts.csv_button(
         lambda: rows.assign(name=[here.names[cluster] for cluster in rows["cluster"]]),
@@ -144,19 +140,21 @@ def _caption(here: Focus, rows: pd.DataFrame, listed: int, order: str, smoothing
     )
 
 
-_ABOUT_FOUND = " Full color: the texts found."
+_ABOUT_FOUND = " Full color: the {items} found."
 
 
-def _about_empty(rows: pd.DataFrame) -> str:
+def _about_empty(rows: pd.DataFrame, words: Words) -> str:
     """How many clusters lack a side; counts of empty bins as in JMLR 2023, table 8."""
     human, model = (int((rows[side] == 0).sum()) for side in ("human", "model"))
-    return f" ({human:,} without a human text, {model:,} without a model text)" if human or model else ""
+    if not human and not model:
+        return ""
+    return f" ({human:,} without {words.reference_items}, {model:,} without model {words.items})"
 
 
-def _about_costs(smoothing: str) -> str:
+def _about_costs(smoothing: str, words: Words) -> str:
     return (
-        f" Cost: share of the frontier integral, {smoothing}, with {CONFIDENCE:.0%} bootstrap intervals over prompts "
-        "that hold for all clusters at once, clusters held fixed."
+        f" Cost: share of the frontier integral, {smoothing}, with {CONFIDENCE:.0%} bootstrap intervals over "
+        f"{words.group}s that hold for all clusters at once, clusters held fixed."
     )
 
 

@@ -22,7 +22,7 @@ from mauve_app.components.focus import Focus
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.sweep_panel import read_numbers
 from mauve_app.server import access
 from mauve_app.url import bound, session
@@ -57,7 +57,7 @@ _TABLE_HEIGHT = 330
 _NO_OTHERS, _FILE = "", "a file"
 
 _HELP = (
-    "Each cluster is labeled with the most frequent value in one half of the texts; the other half is guessed. Where "
+    "Each cluster is labeled with the most frequent value in one half of the {items}; the other half is guessed. Where "
     "that is no better than always guessing the most frequent value, the clusters say nothing about it."
 )
 
@@ -80,7 +80,7 @@ def _section(here: Focus) -> None:
     stamp = _stamp(run)
     table = or_error(_read, run.id, stamp)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.caption(run.comparison.words.said(_HELP), width="stretch")
+        st.caption(run.comparison.words.fill(_HELP), width="stretch")
         if table is not None:
             frame = partial(figures.attributes_frame, table)
             charts.csv_button(frame, key="attributes_csv", file_name=f"{run.name}-attributes")
@@ -104,7 +104,7 @@ def _section(here: Focus) -> None:
                     st.text(note)
                 comparison_settings.show_tree(table.settings)
     if access.may_change():
-        again = None if table is None else said("Compute again with other columns, texts or k")
+        again = None if table is None else f"Compute again with other columns, {words().items} or k"
         with jobs.box(_slot(run), again):
             _form(run, table)
 
@@ -146,8 +146,7 @@ def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
             _charts((run, stamp, table), categories, numbers)
         else:
             st.dataframe(figures.shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
-    names = [escaped(each.name) for each in run.comparison.candidates]
-    st.caption(run.comparison.words.said(figures.described(table, escaped), names))
+    st.caption(figures.described(table, run.comparison.words, escaped))
 
 
 def _chosen(run: Run, field: str, title: str, lines: Sequence[Line]) -> list[Line]:
@@ -206,7 +205,9 @@ def _form(run: Run, table: AttributeTable | None) -> None:
         sources = [HUMAN, *(names if candidate is None else [candidate]), *([] if ALL in names else [ALL])]
         key = f"attributes_source_{suffix}_{candidate}"
         words = run.comparison.words
-        source = _picker(said("Texts"), sources, settings.get("source"), format_func=words.source, key=key, width=180)
+        source = _picker(
+            words.items.capitalize(), sources, settings.get("source"), format_func=words.source, key=key, width=180
+        )
         splits = st.number_input(
             "Splits",
             1,
@@ -272,13 +273,12 @@ def _others(run: Run, settings: Mapping[str, Any], suffix: str) -> _Others | Non
         format_func=titles.__getitem__,
         key=f"attributes_others_{suffix}",
         width=320,
-        help=said(
-            "Clusters are also learned on the human texts of another run, or on those of a file, with this run's "
-            "encoder and settings. What they capture of these texts is what a score's clusters would."
-        ),
+        help=f"Clusters are also learned on the {words().reference_items} of another run, or on those of a file, with "
+        f"this run's encoder and settings. What they capture of these {words().items} is what a score's clusters "
+        "would.",
     )
     if chosen == _FILE:
-        read = upload_cards.show_side("attributes", said("Texts to learn clusters on"))
+        read = upload_cards.show_side("attributes", f"{words().items.capitalize()} to learn clusters on")
         file = next((each for each in read if each is not None), None)
         return None if file is None else (None, file.file)
     return (None if chosen == _NO_OTHERS else chosen), None
@@ -292,7 +292,7 @@ def show_purest(here: Focus) -> None:
     sides = {"human": (HUMAN,), "model": (here.candidate,), "both": (HUMAN, here.candidate)}
     usable = {side: columns for side, names in sides.items() if (columns := _columns(here.run.id, names))}
     if not usable:
-        st.caption(said("These texts have no metadata column that sorts them, so no cluster can be pure in one."))
+        st.caption(f"These {words().items} have no metadata column that sorts them, so no cluster can be pure in one.")
         return
     items = here.run.comparison.words.items
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -334,7 +334,7 @@ def shown_purity(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
             "most frequent value": rows["value"],
             "its share": shares,
             "texts": rows["n"],
-            said("of all texts"): [as_percent(share, 1) for share in rows["of_all"]],
+            f"of all {words().items}": [as_percent(share, 1) for share in rows["of_all"]],
         }
     )
 
@@ -347,8 +347,12 @@ def _purity_list(here: Focus, rows: pd.DataFrame) -> None:
         key="purity_table",
         height=_LIST_HEIGHT,
         column_config={
-            said("of all texts"): st.column_config.TextColumn(help=said("Share of the value among all texts")),
-            "texts": st.column_config.NumberColumn(said("texts"), help=said("Texts of the cluster that have a value")),
+            f"of all {words().items}": st.column_config.TextColumn(
+                help=f"Share of the value among all {words().items}"
+            ),
+            "texts": st.column_config.NumberColumn(
+                words().items, help=f"{words().items.capitalize()} of the cluster that have a value"
+            ),
         },
     )
 

@@ -19,7 +19,7 @@ from mauve_app import cache
 from mauve_app.components import charts, comparison_settings, jobs, page_chrome, scores, sidebar, tour
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import State, changed, to_query
@@ -76,7 +76,8 @@ def main() -> None:
     """Lay out the page: the answer, its two pictures, the candidates in order, and the rest folded."""
     with page_chrome.head(
         "Compare",
-        said("Which candidate is closest to the human texts under the run's encoder, and how certain is that?"),
+        f"Which candidate is closest to the {words().reference_items} under the run's encoder, and how certain is "
+        "that?",
     ):
         run = sidebar.opened_run()
         state = session.current()
@@ -103,7 +104,7 @@ def main() -> None:
         scores.show_verdict(run, state, sampled=sampled)
         st.page_link(
             "views/findings.py",
-            label=run.comparison.words.said("What each candidate does more or less than people, in tested sentences"),
+            label=f"What each candidate does more or less than {words().references}, in tested sentences",
             icon=":material/arrow_forward:",
             query_params=to_query(state),
         )
@@ -164,7 +165,8 @@ def _ranked_list(run: Run, state: State) -> None:
         if halves is not None:
             label = human_vs_human_label(rescored)
             with _row("place_human", rank_label(0, False), label, halves.scores["mauve"]):
-                about = run.comparison.words.said("about what a candidate that writes like people would score")
+                human = words().reference_items
+                about = f"about what a candidate that does not differ from the {human} would score"
                 st.caption(about, width="content")
     reach = f"In parentheses: {texts_interval(rescored.config.score.confidence, rescored.words.items)}."
     st.caption(" ".join(filter(None, [reach, pairing_sentence(rescored)])))
@@ -181,17 +183,17 @@ def _row(key: str, rank: str, name: str, estimate: Estimate) -> DeltaGenerator:
 
 def _reason(run: Run, state: State, name: str) -> None:
     """What is found in the candidate's costliest cluster, which opens its texts; else its clusters."""
-    found = cache.main_reason(run.id, name)
+    found, words = cache.main_reason(run.id, name), run.comparison.words
     cluster = None if found is None else found.cluster
     if found is not None:
-        label = run.comparison.words.said(found.sentence if found.where == "all" else found.finding)
+        label = (found.sentence if found.where == "all" else found.finding)(words)
         names = cache.cluster_names(run.id, "pairwise", name, run.comparison.median_seed(name))
         detail = found.detail[:1].upper() + found.detail[1:]
         about = f"{detail}. Opens “{names[found.cluster]}”: {found.cost}."
     elif cache.gap_test(run.id, "pairwise", name).explains:
         label, about = "no clear main difference", "Opens its clusters."
     else:
-        label, about = run.comparison.words.said("could be a gap between human texts"), "Opens its clusters."
+        label, about = f"could be a gap between {words.reference_items}", "Opens its clusters."
     view = changed(state, candidate=name, partition=None, seed=None, cluster=cluster)
     st.page_link(
         "views/clusters.py",
@@ -203,9 +205,9 @@ def _reason(run: Run, state: State, name: str) -> None:
 
 
 _CURVES_HELP = (
-    "Each curve plots a candidate's two errors against each other as the mixture R goes from the model's texts to the "
-    "human ones. A curve near the upper right corner means that both errors are small; MAUVE is the area under it. "
-    "Hover over a curve for the clusters that make most of each error there, under the median seed. "
+    "Each curve plots a candidate's two errors against each other as the mixture R goes from the model's {items} to "
+    "the {reference} ones. A curve near the upper right corner means that both errors are small; MAUVE is the area "
+    "under it. Hover over a curve for the clusters that make most of each error there, under the median seed. "
 )
 
 
@@ -221,7 +223,7 @@ def _curves(run_id: str) -> None:
     banded = frontier.banded_names(order, chosen)
     bands = frontier.bands_in_words([escaped(short_name(name)) for name in banded], len(order))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header("Divergence curves", anchor=False, help=f"{said(_CURVES_HELP)}{bands}")
+        st.header("Divergence curves", anchor=False, help=f"{words().fill(_CURVES_HELP)}{bands}")
         st.space("stretch")
         with st.popover("Errors", icon=":material/swap_horiz:", type="tertiary", key="errors"):
             weight = _curve_controls(state, order, choosing=len(banded) < len(order))
@@ -234,7 +236,6 @@ def _curves(run_id: str) -> None:
             order=order,
             chosen=chosen,
             leading=cache.leading_clusters(run_id, state.partition, state.smoothing),
-            words=run.comparison.words,
         ),
         key="frontier_chart",
         file_name=f"{run.name}-divergence-curves",
@@ -264,10 +265,8 @@ def _curve_controls(state: State, order: list[str], *, choosing: bool) -> float:
 
 def _errors_at_weight(at_weight: pd.DataFrame) -> None:
     st.markdown(
-        said(
-            "**Adds**: the model writes what humans don't, KL(Q|R).  \n"
-            "**Misses**: humans write what the model misses, KL(P|R)."
-        )
+        f"**Adds**: the model has what the {words().reference_items} lack, KL(Q|R).  \n"
+        f"**Misses**: the {words().reference_items} have what the model lacks, KL(P|R)."
     )
     st.table(
         pd.DataFrame(
@@ -280,7 +279,7 @@ def _errors_at_weight(at_weight: pd.DataFrame) -> None:
         border="horizontal",
         hide_index=True,
     )
-    st.caption(said("In nats, mean ± sd over k-means seeds. R = λ P + (1 − λ) Q, P: humans; Q: the model."))
+    st.caption(f"In nats, mean ± sd over k-means seeds. R = λ P + (1 − λ) Q, P: {words().references}; Q: the model.")
 
 
 ALL_SCORES = "all_scores"
@@ -385,7 +384,7 @@ def _matrix(run: Run, found: Sequence[Difference]) -> None:
         file_name=f"{run.name}-differences",
         alt="Differences of every two candidates, and which are told apart; the CSV has the numbers.",
     )
-    told = (tests_sentence(found, comparison.words), comparison.words.said(disagreement_sentence(found)))
+    told = (tests_sentence(found, comparison.words), disagreement_sentence(found))
     st.caption(
         f"Violet: the row is closer to the {comparison.words.reference_items}; brown: the column is. "
         f"Bold with a dot: told apart.  \n{' '.join(filter(None, told))}  \nPairwise partitions, the "
@@ -427,16 +426,16 @@ def _formats(run: Run) -> None:
         return
     words = run.comparison.words
     rows = [
-        (words.said(kind), f"**{escaped(short_name(candidate))}**", *cells)
-        for kind, candidate, *cells in shown_rows(found)
+        (kind, f"**{escaped(short_name(candidate))}**", *cells)
+        for kind, candidate, *cells in shown_rows(found, words=words)
     ]
     with st.expander(short_headline(found), icon=":material/warning:"):
         st.table(
-            pd.DataFrame(rows, columns=list(map(words.said, COLUMNS))),
+            pd.DataFrame(rows, columns=list(map(words.fill, COLUMNS))),
             border="horizontal",
             hide_index=True,
         )
-        st.caption(f"The scores below count these differences, too. {rule_sentence(found)}")
+        st.caption(f"The scores below count these differences, too. {rule_sentence(found, words)}")
         if found.flagged and access.may_change():
             _normalize(run, found)
 
@@ -462,7 +461,8 @@ def _normalize(run: Run, found: Preflight) -> None:
         filled=bool(steps),
         icon=":material/format_clear:",
         primary=False,
-        tip=said("Encodes the normalized texts and compares them with this run's settings. This run stays as it is."),
+        tip=f"Encodes the normalized {words().items} and compares them with this run's settings. This run stays as it "
+        "is.",
     )
 
 
@@ -516,9 +516,9 @@ def _like_for_like(run: Run) -> None:
     columns, rows = leaderboard.like_for_like_rows(run.comparison)
     if not rows:
         return
-    said = run.comparison.words.said
+    words = run.comparison.words
     part = st.expander(
-        said("Like for like with human vs. human"), icon=":material/balance:", key="like_for_like", on_change="rerun"
+        f"Like for like with {words.halves}", icon=":material/balance:", key="like_for_like", on_change="rerun"
     )
     if part.open:
         with part:
@@ -527,7 +527,7 @@ def _like_for_like(run: Run) -> None:
                 for name, *rest in rows
             ]
             st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)
-            st.caption(said(f"{like_for_like_sentence(run.comparison)}  \n{LIKE_FOR_LIKE_NOTE}"))
+            st.caption(f"{like_for_like_sentence(run.comparison)}  \n{words.fill(LIKE_FOR_LIKE_NOTE)}")
 
 
 def _serious_warnings(comparison: Comparison) -> None:
@@ -540,7 +540,11 @@ def _other_warnings(comparison: Comparison) -> None:
     serious = _serious(comparison)
     others = [warning for warning in comparison.warnings if warning not in serious]
     if others:
-        title = said("1 limit of these texts") if len(others) == 1 else said(f"{len(others)} limits of these texts")
+        title = (
+            f"1 limit of these {words().items}"
+            if len(others) == 1
+            else f"{len(others)} limits of these {words().items}"
+        )
         with st.expander(title, icon=":material/info:", key="warnings"):
             _lines(others)
 
@@ -560,7 +564,10 @@ def _lines(warnings: Sequence[str]) -> None:
 def _how_made(comparison: Comparison) -> None:
     """Sources with all exclusions, settings, versions, times."""
     part = st.expander(
-        said("Texts, exclusions, settings, versions"), icon=":material/tune:", key="settings", on_change="rerun"
+        f"{words().items.capitalize()}, exclusions, settings, versions",
+        icon=":material/tune:",
+        key="settings",
+        on_change="rerun",
     )
     if part.open:
         with part:
@@ -589,7 +596,7 @@ def sources_frame(comparison: Comparison) -> pd.DataFrame:
         [
             {
                 "Source": comparison.words.source(source.name),
-                said("Texts"): source.n,
+                words().items.capitalize(): source.n,
                 "Median tokens": source.tokens_median,
                 "Cut by the encoder": source.cut,
                 "File": source.file_name,

@@ -52,13 +52,15 @@ _OF_TEXTS = (
     "Those on the left take seconds to minutes; for those on the right, a model reads every text.",
 )
 
-_OF_FEATURES = "**unlike** the human texts (precision), or **too much alike** (recall, coverage, the Vendi score)"
+_OF_FEATURES = "**unlike** the {reference_items} (precision), or **too much alike** (recall, coverage, the Vendi score)"
 
 
 def main() -> None:
     """Lay out the page."""
     head = page_chrome.head(
-        page_chrome.said("Decoders"), page_chrome.said("Which decoder should a model use, and how should it be set?")
+        *("Decoders", "Which decoder should a model use, and how should it be set?")
+        if page_chrome.kind().has_words
+        else ("Measures", f"In what way do a model's {page_chrome.words().items} differ?")
     )
     state = session.current()
     offered = _offered(state)
@@ -115,10 +117,10 @@ def _measures(run: Run) -> None:
         ways, how_long = _OF_TEXTS if run.comparison.has_words else (_OF_FEATURES, "They take seconds to minutes.")
         page_chrome.nothing_yet(
             "Nothing has been measured yet.",
-            words.said(
-                f"A score says how far a candidate is from the human texts; measures say in what way: {ways}. Each is "
-                "T(Q) of a candidate next to T(P) of the human texts; the gap between the two is what counts."
-            ),
+            f"A score says how far a candidate is from the {words.reference_items}; measures say in what way: "
+            f"{words.fill(ways)}. "
+            f"Each is T(Q) of a candidate next to T(P) of the {words.reference_items}; the gap between the two is what "
+            "counts.",
             f"Press *Measure* below, or run `mauve-lens measure {run.id}`. {how_long}",
         )
         if access.may_change():
@@ -234,9 +236,9 @@ def _about_variety(run: Run, found: RunDiversity) -> None:
         lines = [measured_sentence(own)]
         missed = found.missed.get(name)
         if missed is not None:
-            lines.append(missed_sentence(missed))
+            lines.append(missed_sentence(missed, run.comparison.words))
             never = never_reached(run, missed)
-            lines += [never_sentence(never, escaped)] if never else []
+            lines += [never_sentence(never, escaped, run.comparison.words)] if never else []
         st.markdown(f"**{escaped(name)}**: {' '.join(lines)}")
     if found.single:
         st.markdown(f"One answer to a prompt, so not measured: {', '.join(map(escaped, found.single))}.")

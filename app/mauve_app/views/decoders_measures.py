@@ -20,7 +20,7 @@ from mauve_app.components import charts, comparison_settings, jobs, page_chrome,
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import MeasuresTab
@@ -55,6 +55,7 @@ from mauve_core.analyses.text_measures import (
 )
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN
+from mauve_core.base.words import TEXTS
 from mauve_core.figures import differences
 from mauve_core.figures import measures as figures
 from mauve_core.figures import measures as length_figures
@@ -65,7 +66,7 @@ from mauve_core.scoring.tables import mean_and_spread, rank_label, standings
 
 TABS: dict[MeasuresTab, str] = {
     "closeness": "Closeness",
-    "diversity": "Repetition and length",
+    "diversity": "Diversity and length",
     "likelihood": "Likelihood",
     "table": "Table",
 }
@@ -123,18 +124,16 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         st.header(
             "All measures",
             anchor=False,
-            help=run.comparison.words.said(
-                "T(Q) of every candidate next to T(P) of the human texts. No measure says which texts are better: a "
-                "good decoder lies where people do."
+            help=run.comparison.words.fill(
+                "T(Q) of every candidate next to T(P) of the {reference_items}. No measure says which {items} are "
+                "better: a good candidate lies where the {reference_items} do."
             ),
         )
         st.space("stretch")
         frame = figures.measures_frame(measurements, order)
         charts.csv_button(lambda: frame, key="measures_csv", file_name=f"{run.name}-measures")
     groups = grouped(measurements.measures)
-    shown_as, tab = bound.open_tab(
-        "measures_as", {name: said(TABS[name]) for name in (*groups, "table")}, "measures_tabs"
-    )
+    shown_as, tab = bound.open_tab("measures_as", {name: TABS[name] for name in (*groups, "table")}, "measures_tabs")
     with tab:
         if shown_as in groups:
             first = shown_as == next(iter(groups))
@@ -143,7 +142,8 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
                 figures.panels_figure(measurements, order, groups[shown_as], mauve, words=run.comparison.words),
                 key="measures_chart",
                 file_name=f"{run.name}-{shown_as}",
-                alt=said(f"{TABS[shown_as]}: every candidate next to the human value; the table has the same numbers."),
+                alt=f"{TABS[shown_as]}: every candidate next to the {words().reference} value; the table has the same "
+                "numbers.",
             )
         else:
             values, gaps = overview_tables(run, measurements, order)
@@ -152,11 +152,10 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
             st.caption("Gap |T(Q) − T(P)|")
             _wide_table(gaps, "measures_gaps")
     st.caption(
-        run.comparison.words.said(
-            "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about 95%; "
-            f"{figures.spreads_in_words(measurements)}, {UNKNOWN} where none is available; of MAUVE, over k-means "
-            f"seeds. {run.comparison.human.n:,} human texts."
-        )
+        f"Blue line: {run.comparison.words.reference_items}, T(P). Dots: candidates, T(Q). Line and band: the interval "
+        f"over {run.comparison.words.items}, about 95%; "
+        f"{figures.spreads_in_words(measurements, run.comparison.words)}, {UNKNOWN} where none is available; of MAUVE, "
+        f"over k-means seeds. {run.comparison.human.n:,} {run.comparison.words.reference_items}."
     )
 
 
@@ -170,7 +169,7 @@ def grouped(measures: Sequence[str]) -> dict[MeasuresTab, list[str]]:
 
 def _wide_table(frame: pd.DataFrame, key: str) -> None:
     columns = {
-        name: st.column_config.TextColumn(measure_title(name), help=said(MEASURES[name].description))
+        name: st.column_config.TextColumn(measure_title(name), help=words().fill(MEASURES[name].description))
         for name in frame.columns[2:]
     }
     st.dataframe(
@@ -178,7 +177,7 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
         hide_index=True,
         key=key,
         column_config={
-            "source": st.column_config.TextColumn(said("texts"), pinned=True),
+            "source": st.column_config.TextColumn(words().items, pinned=True),
             "mauve": st.column_config.TextColumn(
                 "MAUVE", help="The leaderboard's: mean ± sd over k-means seeds, pairwise partitions"
             ),
@@ -191,17 +190,15 @@ def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None
     measure = _picker("ranking_measure", "Measure", measurements.measures, (*_QUALITY, *measurements.measures))
     frame = figures.ranking_frame(measurements, measure, order)
     known, words = MEASURES[measure], run.comparison.words
-    st.caption(words.said(f"{known.description} Larger: {known.larger}. Source: {known.source}."))
+    st.caption(words.fill(f"{known.description} Larger: {known.larger}. Source: {known.source}."))
     closest = closest_sentence(measurements, measure, order, lambda name: f"**{escaped(short_name(name))}**", words)
     if closest:
         st.markdown(closest)
     st.table(ranking_table(run, frame), border="horizontal", hide_index=True)
     st.caption(
-        words.said(
-            "Smallest gap |T(Q) − T(P)| first; = where gaps are not told apart. Value ± sd over texts, below it the "
-            "95% interval. MAUVE: the leaderboard's, of pairwise partitions: mean ± sd over seeds, and its rank."
-            f"{_about_generations(measurements)}"
-        )
+        f"Smallest gap |T(Q) − T(P)| first; = where gaps are not told apart. Value ± sd over {words.items}, below it "
+        "the 95% interval. MAUVE: the leaderboard's, of pairwise partitions: mean ± sd over seeds, and its "
+        f"rank.{_about_generations(measurements)}"
     )
     notes = dict.fromkeys(filter(None, (_note(frame, index) for index in range(len(frame)))))
     if notes:
@@ -210,7 +207,7 @@ def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None
 
 
 def _about_generations(measurements: Measurements) -> str:
-    words = figures.spreads_in_words(measurements)
+    words = figures.spreads_in_words(measurements, TEXTS)
     return f" {words[0].upper()}{words[1:]}." if "(generations)" in words else ""
 
 
@@ -241,11 +238,12 @@ def _note(frame: pd.DataFrame, index: int) -> str:
 
 
 def _plane(run: Run, measurements: Measurements, order: Sequence[str], names: Sequence[str]) -> None:
+    words = run.comparison.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.caption(
-            run.comparison.words.said(
-                "Texts can be too predictable or too surprising, too repetitive or too diverse. A good decoder lies "
-                "where the human texts do."
+            words.fill(
+                "{Items} can be too predictable or too surprising, too repetitive or too diverse. A good candidate "
+                "lies where the {reference_items} do."
             ),
             width="stretch",
         )
@@ -261,16 +259,16 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str], names: Se
         st.info("No candidate has both measures.")
         return
     charts.show_chart(
-        figures.plane_figure(frame, across, along, order, run.comparison.words),
+        figures.plane_figure(frame, across, along, order, words),
         key="plane_chart",
         file_name=f"{run.name}-{across}-{along}",
-        alt=said(
-            f"{measure_title(across)} against {measure_title(along)} of every candidate and the human texts; the "
-            "tables above have the numbers."
-        ),
+        alt=f"{measure_title(across)} against {measure_title(along)} of every candidate and the "
+        f"{words.reference_items}; the tables above have the numbers.",
     )
-    human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two measures has no T(P)."
-    st.caption(run.comparison.words.said(f"{human} Lines: about 95% intervals over texts. n as in the table above."))
+    human = "One of the two measures has no T(P)."
+    if HUMAN in set(frame["source"]):
+        human = f"Blue cross: the {words.reference_items}."
+    st.caption(f"{human} Lines: about 95% intervals over {words.items}. n as in the table above.")
 
 
 def _has(measurements: Measurements, measure: str, candidate: str) -> bool:
@@ -309,7 +307,7 @@ def show_form(run: Run, measured: AbstractCollection[str]) -> None:
     with_model = [item for item in offered(run) if item not in cheap]
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True):
-        st.markdown(said("**From texts and features**") if with_model else "**From features**")
+        st.markdown(f"**From {words().items} and features**" if with_model else "**From features**")
         chosen = _boxes(run, cheap, measured, has_features=has_features, wanted=True)
         if not has_features:
             st.caption("This run was stored without features: measures that need them are left out.")
@@ -342,7 +340,7 @@ def _with_model(
             "Scoring model",
             key="measure_model",
             causal=True,
-            help_text=said("Reads every text. For measures of a decoder, choose the model that wrote the texts."),
+            help_text="Reads every text. For measures of a decoder, choose the model that wrote the texts.",
         )
         texts = sum(source.n for source in run.comparison.sources)
         st.caption(
@@ -369,7 +367,7 @@ def _boxes(
             value=wanted and possible and not is_measured,
             key=f"measure_{run.id}_{len(measured)}_{item.name}",
             disabled=not possible,
-            help=said(f"{item.description} Larger: {item.larger}. {item.source}."),
+            help=words().fill(f"{item.description} Larger: {item.larger}. {item.source}."),
         )
         if checked:
             chosen.append(item.name)
@@ -411,7 +409,7 @@ def _differences(run: Run, measurements: Measurements, measure: str, order: Sequ
             )
             st.caption(
                 f"{colors} Bold with a dot: told apart.  "
-                f"\n{run.comparison.words.said(measure_tests_sentence(found))}  \n{CONFIDENCE:.0%} intervals and p "
+                f"\n{measure_tests_sentence(found, run.comparison.words)}  \n{CONFIDENCE:.0%} intervals and p "
                 f"on hover; the CSV also has the tests of the values T(Q)."
             )
 
@@ -470,10 +468,8 @@ def _lengths_result(run: Run, table: LengthTable, order: Sequence[str]) -> None:
             length_figures.lengths_figure(table, order, run.comparison.words),
             key="lengths_chart",
             file_name=f"{run.name}-lengths",
-            alt=run.comparison.words.said(
-                "Each measure of every candidate and of the human texts against the length to which all texts are cut; "
-                "the tables have the numbers."
-            ),
+            alt=f"Each measure of every candidate and of the {run.comparison.words.reference_items} against the length "
+            f"to which all {run.comparison.words.items} are cut; the tables have the numbers.",
         )
     for tab, measure in zip(tables, table.measures, strict=True):
         with tab:
@@ -482,7 +478,7 @@ def _lengths_result(run: Run, table: LengthTable, order: Sequence[str]) -> None:
                 st.caption("Gap |T(Q) − T(P)|")
                 gaps = length_figures.lengths_table(table, measure, order, gaps=True)
                 st.dataframe(gaps, hide_index=True, key=f"lengths_gaps_{measure}")
-    st.caption(run.comparison.words.said(length_figures.lengths_described(table)))
+    st.caption(length_figures.lengths_described(table, run.comparison.words))
     for note in table.notes:
         st.text(note)
 
@@ -580,16 +576,14 @@ def _neighbours_result(run: Run, table: NeighbourTable, order: Sequence[str]) ->
             neighbour_figures.neighbours_figure(table, order, run.comparison.words),
             key="neighbours_chart",
             file_name=f"{run.name}-neighbors",
-            alt=said(
-                "Precision, recall, density and coverage of every candidate and of two halves of the human texts "
-                "against the number of neighbors; the tables have the numbers."
-            ),
+            alt="Precision, recall, density and coverage of every candidate and of two halves of the "
+            f"{words().reference_items} against the number of neighbors; the tables have the numbers.",
         )
     for tab, measure in zip(tables, table.measures, strict=True):
         with tab:
             frame = neighbour_figures.neighbours_table(table, measure, order, run.comparison.words)
             st.dataframe(frame, hide_index=True, key=f"neighbours_{measure}", height=_TABLE_HEIGHT)
-    st.caption(said(neighbour_figures.neighbours_described(table)))
+    st.caption(neighbour_figures.neighbours_described(table, run.comparison.words))
     for note in table.notes:
         st.text(note)
 

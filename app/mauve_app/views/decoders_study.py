@@ -17,7 +17,7 @@ from mauve_app.components.comparison_settings import LARGEST
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_core.analyses.study import ADVERSARIAL, StudyTask
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, names_server
 from mauve_core.base.errors import InputError
@@ -128,7 +128,7 @@ def _of_run(run: Run) -> Human | None:
         total,
         total,
         key=f"study_count_{run.id}",
-        help=said("How many of the run's human texts to use, from the first on"),
+        help=f"How many of the run's {words().reference_items} to use, from the first on",
     )
     items = run.comparison.words.reference_items
     st.caption(f"The first {count:,} of {total:,} {items} of **{escaped(run.name)}**, with their prompts and ids.")

@@ -8,7 +8,7 @@ import streamlit as st
 from mauve_app import cache
 from mauve_app.components import charts, focus, page_chrome, text_search, texts
 from mauve_app.components.markup import escaped
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
@@ -41,7 +41,9 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
 
 def main() -> None:
     """Lay out the page: the answer, the picture, and the texts that show the chosen finding; two files below."""
-    page_chrome.head("Findings", said("What does the candidate do more or less than people, and how certain is that?"))
+    page_chrome.head(
+        "Findings", f"What does the candidate do more or less than {words().references}, and how certain is that?"
+    )
     run, state = opened_run(), session.current()
     candidate, reference = text_search.findings_of(run, state)
     answer = st.container()
@@ -81,12 +83,12 @@ def _controls(run: Run, candidate: str) -> None:
                 HUMAN,
                 width=240,
                 format_func=lambda name: words.reference_items if name == HUMAN else name,
-                help=words.said("The human texts, or another candidate, such as an earlier version of a model."),
+                help=f"The {words.reference_items}, or another candidate, such as an earlier version of a model.",
             )
 
 
 def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
-    drawn, said = found[: max(MOST, chosen + 1)], run.comparison.words.said
+    drawn = found[: max(MOST, chosen + 1)]
     st.session_state[_KEYS] = [each.key for each in drawn]
     charts.show_chart(
         findings_figure(drawn, [each.name for each in run.comparison.candidates], chosen=chosen),
@@ -94,19 +96,17 @@ def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
         file_name=f"{run.name}-{found[0].candidate}-findings",
         on_select=_choose,
         selection_mode="points",
-        alt=said(
-            "Share of texts of either side that each finding counts, with the interval of the difference; the CSV has "
-            "the numbers."
-        ),
+        alt=f"Share of {words().items} of either side that each finding counts, with the interval of the difference; "
+        "the CSV has the numbers.",
     )
     more = f" {len(found) - len(drawn)} smaller ones are in the CSV." if len(found) > len(drawn) else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            said(
+            (
                 "Bars: 95% interval of the difference. Of the gap: how far the frontier integral falls if the "
-                f"candidate's texts are weighted to have it as often, with its 95% interval; {NONE}: not above 0, or "
-                f"too few texts. Shares overlap. Expected share of false findings: at most {as_percent(FDR)}. Click a "
-                "row for its texts."
+                f"candidate's {words().items} are weighted to have it as often, with its 95% interval; {NONE}: not "
+                f"above 0, or too few {words().items}. Shares overlap. Expected share of false findings: at most "
+                f"{as_percent(FDR)}. Click a row for its {words().items}."
             )
             + more,
             width="stretch",

@@ -21,7 +21,7 @@ from mauve_app.components import charts, cluster_detail, focus, jobs, page_chrom
 from mauve_app.components.focus import Focus, hidden_sources
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped, swatch
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.sidebar import opened_run
 from mauve_app.components.text_search import Found
 from mauve_app.selection import clicked_value
@@ -65,7 +65,7 @@ from mauve_core.stats.scores import SCORES
 from mauve_core.stats.stability import LABELS
 
 TABS: dict[GapTab, str] = {
-    "texts": "Texts of a cluster",
+    "texts": "{Items} of a cluster",
     "what-if": "What would close the gap",
     "few": "The few clusters that make up most of it",
 }
@@ -78,7 +78,8 @@ _LINKS = {
 def main() -> None:
     """Lay out the page."""
     head = page_chrome.head(
-        "Gap", said("Which clusters make up the gap between human and model texts, and what closes it?")
+        "Gap",
+        f"Which clusters make up the gap between {words().reference} and model {words().items}, and what closes it?",
     )
     run, state = opened_run(), session.current()
     here, search = focus.of(run, state), text_search.of(run, state)
@@ -107,7 +108,7 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float, masks: 
     state = session.current()
     if focus.of(here.run, state).cluster != here.cluster:
         st.rerun()  # a row was selected or the cluster closed, and the ledger shows it too
-    name, tab = bound.open_tab("gap_tab", {tab: said(title) for tab, title in TABS.items()}, "gap_tabs")
+    name, tab = bound.open_tab("gap_tab", {tab: words().fill(title) for tab, title in TABS.items()}, "gap_tabs")
     with tab:
         if name == "texts":
             _texts(here, table, weight, masks)
@@ -121,9 +122,9 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float, masks: 
 
 def _texts(here: Focus, table: pd.DataFrame, weight: float, masks: Found | None) -> None:
     if here.cluster is None:
-        said = here.run.comparison.words.said
+        words = here.run.comparison.words
         st.caption(
-            said(":material/ads_click: Click a bar, select a row or choose a name to read the texts of a cluster.")
+            f":material/ads_click: Click a bar, select a row or choose a name to see the {words.items} of a cluster."
         )
         return
     cluster_detail.heading(here, here.cluster, _LINKS, close="gap_close")
@@ -131,19 +132,19 @@ def _texts(here: Focus, table: pd.DataFrame, weight: float, masks: Found | None)
 
 
 DIRECTION_TITLES = {
-    ADDS: "Adds: the model writes what humans don't",
-    MISSES: "Misses: humans write what the model misses",
+    ADDS: "Adds: the model has what the {reference_items} lack",
+    MISSES: "Misses: the {reference_items} have what the model lacks",
 }
 
 _STABILITY_HELP = "Is the difference in this cluster stable? " + "; ".join(
     f"{name}: {meaning}" for name, meaning in LABELS.items()
 )
 COST_HELP = (
-    "The cluster's part of the frontier integral: (p + q)/2 − p q/(p − q) log(p/q) for its human share p and its model "
-    "share q. It is 0 if they are equal and never negative; all clusters together make 100%."
+    "The cluster's part of the frontier integral: (p + q)/2 − p q/(p − q) log(p/q) for its {reference} share p and its "
+    "model share q. It is 0 if they are equal and never negative; all clusters together make 100%."
 )
-COUNTS_HELP = "Human texts : model texts"
-_FOUND_HELP = "Those of them that the search found, human : model"
+COUNTS_HELP = "{Reference_items} : model {items}"
+_FOUND_HELP = "Those of them that the search found, {reference} : model"
 _LIST_HEIGHT = 248
 _CHART = "gap_ledger_{}"
 
@@ -169,19 +170,21 @@ def _ledger(here: Focus, table: pd.DataFrame, state: State) -> None:
 
 def _how_computed(here: Focus, table: pd.DataFrame, state: State) -> str:
     equal = int((table["direction"] == "").sum())
-    free = said(f" ({equal} of them cost nothing: both sides write as much there)") if equal else ""
+    free = f" ({equal} of them cost nothing: both sides have as much there)" if equal else ""
     stability = cache.cluster_stability(*here.key)
     notes = "".join(f" {escaped(note)}." for note in stability.notes)
     run_id, kind, candidate, _ = here.key
     others, why_no_others = cache.other_clusterings(run_id, kind, candidate)
     basis = stability_basis(here.run.comparison.config.score.seeds, [part.k for part in others], why_no_others)
     tested = cache.gap_test(run_id, kind, candidate)
-    return here.run.comparison.words.said(
+    words = here.run.comparison.words
+    return (
         f"{here.partition.k} clusters{free} of the {here.partition.kind} partition, "
         f"{scores.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
-        "prompts at this n and k, for all clusters at once, clusters held fixed. With texts exchanged between "
-        f"the two sides, the gap was as large in {tested.reached:,} of {tested.draws:,} draws. Texts: human : model. "
-        f"Click a bar to read the cluster's texts.{notes} {basis}"
+        f"{words.group}s at this n and k, for all clusters at once, clusters held fixed. With {words.items} exchanged "
+        f"between the two sides, the gap was as large in {tested.reached:,} of {tested.draws:,} draws. "
+        f"{words.items.capitalize()}: {words.reference} : model. Click a bar to see the cluster's "
+        f"{words.items}.{notes} {basis}"
     )
 
 
@@ -266,7 +269,7 @@ def counts_label(human: float, model: float) -> str:
 def _ledger_bars(
     here: Focus, direction: str, rows: pd.DataFrame, parts: Sequence[float], reach: tuple[float, float]
 ) -> None:
-    title = said(DIRECTION_TITLES[direction])
+    title = words().fill(DIRECTION_TITLES[direction])
     st.markdown(f"{_swatch(here, direction)} **{title}**  \n{as_percent(sum(parts), 1)} of the frontier integral")
     charts.show_chart(
         ledger_figure(
@@ -312,10 +315,10 @@ def _ledger_list(here: Focus, direction: str, rows: pd.DataFrame) -> None:
         key=f"gap_list_{direction}",
         height=_LIST_HEIGHT,
         column_config={
-            "cost": st.column_config.TextColumn(help=said(COST_HELP)),
+            "cost": st.column_config.TextColumn(help=words().fill(COST_HELP)),
             "stability": st.column_config.TextColumn(help=_STABILITY_HELP),
-            "texts": st.column_config.TextColumn(said("texts"), help=said(COUNTS_HELP)),
-            "found": st.column_config.TextColumn(help=said(_FOUND_HELP)),
+            "texts": st.column_config.TextColumn(words().items, help=words().fill(COUNTS_HELP)),
+            "found": st.column_config.TextColumn(help=words().fill(_FOUND_HELP)),
         },
     )
 
@@ -335,7 +338,9 @@ def _counts(here: Focus, table: pd.DataFrame) -> None:
             "model": st.column_config.NumberColumn(here.candidate, format="localized"),
         },
     )
-    st.caption(said(f"{len(rows):,} clusters of the {here.partition.kind} partition, with their texts on either side."))
+    st.caption(
+        f"{len(rows):,} clusters of the {here.partition.kind} partition, with their {words().items} on either side."
+    )
 
 
 def _choose_bar(direction: str) -> None:
@@ -350,15 +355,15 @@ SELECTIONS: dict[Selection, str] = {
     "clusters": "Clusters",
     "lasso": "Map area",
     "slice": "Metadata",
-    "found": "Texts found",
+    "found": "{Items} found",
 }
 ACTIONS: dict[Action, str] = {
     "drop": "Drop",
-    "cap": "Cap at the human share",
-    "match": "Match the human share",
+    "cap": "Cap at the {reference} share",
+    "match": "Match the {reference} share",
     "weight": "Weight",
 }
-SIDES: dict[Side, str] = {"model": "the model's texts", "human": "human texts", "both": "both"}
+SIDES: dict[Side, str] = {"model": "the model's {items}", "human": "{reference_items}", "both": "both"}
 
 KEPT_CLUSTERS = "Uses the run's own clusters, unchanged; a full recomputation would cluster again."
 
@@ -368,7 +373,7 @@ def _what_if(here: Focus, state: State, scale: float, masks: Found | None = None
     groups = _choice(here, state, masks)
     side = _action(state)
     if groups is None or not _show_chosen(here, groups, side):
-        st.caption(said(":material/ads_click: Choose texts to see what the scores would be without them."))
+        st.caption(f":material/ads_click: Choose {words().items} to see what the scores would be without them.")
     else:
         _answer(here, state, groups, side, scale)
     jobs.show_panel(("without",))
@@ -408,7 +413,7 @@ def _choice(here: Focus, state: State, masks: Found | None) -> Groups | None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         selection = bound.segmented_control(
-            "what_if_selection", said("Which texts"), _titles(SELECTIONS), key="url_selection", wrap=True
+            "what_if_selection", f"Which {words().items}", _titles(SELECTIONS), key="url_selection", wrap=True
         )
     with right:
         if selection == "found":
@@ -418,9 +423,9 @@ def _choice(here: Focus, state: State, masks: Found | None) -> Groups | None:
 
 def _found_texts(here: Focus, masks: Found | None) -> Groups | None:
     if masks is None:
-        st.caption(said(":material/search: Find texts first, with the button at the top."))
+        st.caption(f":material/search: Find {words().items} first, with the button at the top.")
         return None
-    st.caption(said("The texts that the search found, as one group."))
+    st.caption(f"The {words().items} that the search found, as one group.")
     return one_group(here.candidate, masks[HUMAN], masks[here.candidate])
 
 
@@ -468,7 +473,7 @@ def _map_area(here: Focus, state: State) -> Groups | None:
     for name in (HUMAN, here.candidate):
         masks[name] = np.zeros(len(here.run.corpora[name]), dtype=np.bool_)
         masks[name][stack.positions(inside, name)] = True
-    st.caption(said("The texts inside the area, from the sources that the map shows, as one group."))
+    st.caption(f"The {words().items} inside the area, from the sources that the map shows, as one group.")
     return one_group(here.candidate, masks[HUMAN], masks[here.candidate])
 
 
@@ -476,7 +481,7 @@ def _slice(here: Focus, _state: State) -> Groups | None:
     human, model = (here.run.corpora[name].metadata for name in (HUMAN, here.candidate))
     fields = list(dict.fromkeys([*human.columns, *model.columns]))
     if not fields:
-        st.caption(said("These texts have no metadata."))
+        st.caption(f"These {words().items} have no metadata.")
         return None
     left, right = st.columns(2)
     with left:
@@ -502,16 +507,15 @@ def _action(state: State) -> Side:
             _titles(ACTIONS),
             None,
             width=230,
-            help=said(
-                "Cap: where a group (a cluster, the area, the slice) has a larger share of the model's texts than of "
-                "the human ones, its texts count less, so that it has the human share. Match: each group gets the "
-                "human share, and all other texts are scaled alike."
-            ),
+            help="Cap: where a group (a cluster, the area, the slice) has a larger share of the model's "
+            f"{words().items} than of the {words().reference} ones, its {words().items} count less, so that it has the "
+            f"{words().reference} share. Match: each group gets the {words().reference} share, and all other "
+            f"{words().items} are scaled alike.",
         )
         if state.what_if_action == "weight":
             low, high = FACTORS
             factor = bound.bind("what_if_factor", state.what_if_factor)
-            st.number_input(said("Weight per text"), low, high, step=0.1, format="%g", width=130, **factor)
+            st.number_input(f"Weight per {words().item}", low, high, step=0.1, format="%g", width=130, **factor)
         st.segmented_control(
             "Of",
             list(SIDES),
@@ -525,7 +529,7 @@ def _action(state: State) -> Side:
             icon=":material/undo:",
             type="tertiary",
             key="what_if_clear",
-            help=said("Deselects all texts, so that all scores are unchanged"),
+            help=f"Deselects all {words().items}, so that all scores are unchanged",
             **bound.on_click(what_if_clusters=(), what_if_field=None, what_if_value=None, what_if_selection=None),
         )
     return side
@@ -533,7 +537,7 @@ def _action(state: State) -> Side:
 
 def _titles(titles: Mapping[T, str]) -> dict[T, str]:
     """The same titles in the words of the page."""
-    return {name: said(title) for name, title in titles.items()}
+    return {name: words().fill(title) for name, title in titles.items()}
 
 
 def _sources(here: Focus, side: Side) -> tuple[str, ...]:
@@ -599,9 +603,9 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
     left = {name: len(here.run.corpora[name]) - gone.get(name, np.array([])).size for name in (HUMAN, here.candidate)}
     obstacle = None
     if state.what_if_action != "drop":
-        obstacle = said("Only for dropped texts: a text cannot be compared in part.")
+        obstacle = f"Only for dropped {words().items}: {words().one} cannot be compared in part."
     elif min(left.values()) < MIN_TEXTS:
-        obstacle = said(f"Fewer than {MIN_TEXTS} texts would be left on one side.")
+        obstacle = f"Fewer than {MIN_TEXTS} {words().items} would be left on one side."
     jobs.button(
         JobSlot("what_if_start", ExcludeTextsTask.kind),
         "Compute in full",
@@ -609,10 +613,8 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
         filled=obstacle is None,
         primary=False,
         tip=obstacle
-        or said(
-            "Makes a new run of the human side and this candidate without these texts, clustered again under the run's "
-            "settings. It continues in the background."
-        ),
+        or f"Makes a new run of the {words().reference_items} and this candidate without these {words().items}, "
+        "clustered again under the run's settings. It continues in the background.",
     )
 
 
@@ -625,8 +627,8 @@ def _task(here: Focus, gone: dict[str, NDArray[np.intp]]) -> ExcludeTextsTask:
 
 
 GREEDY_ACTIONS: dict[GreedyAction, str] = {
-    "match": "Match the human share in each",
-    "drop": "Drop the model's texts in each",
+    "match": "Match the {reference} share in each",
+    "drop": "Drop the model's {items} in each",
 }
 
 
@@ -637,16 +639,16 @@ def _few_clusters(here: Focus, state: State, scale: float) -> None:
             "score",
             "Score",
             {score: titled(score) for score in SCORES},
-            help=said(
-                "Each step takes the cluster that moves this score the most. ↑ larger is closer to the human texts."
-            ),
+            help="Each step takes the cluster that moves this score the most. ↑ larger is closer to the "
+            f"{words().reference_items}.",
         )
         bound.segmented_control(
             "greedy_action",
             "Action",
-            {action: said(title) for action, title in GREEDY_ACTIONS.items()},
+            {action: words().fill(title) for action, title in GREEDY_ACTIONS.items()},
             key="url_greedy_action",
-            help=said("Match: the model's texts there count as much as the human texts do. Drop: they do not count."),
+            help=f"Match: the model's {words().items} there count as much as the {words().reference_items} do. Drop: "
+            "they do not count.",
         )
     if state.smoothing not in ADDED_COUNT:
         known = " or ".join(title for name, title in scores.SMOOTHING_TITLES.items() if name in ADDED_COUNT)
@@ -731,7 +733,7 @@ def _steps_table(here: Focus, rows: pd.DataFrame, state: State) -> None:
         column_config={
             SCORES[state.score].title: st.column_config.NumberColumn("here", format="%.3f"),
             "closed": st.column_config.NumberColumn("closed", format="%.0f%%"),
-            "texts": st.column_config.TextColumn(said("texts"), help=said(COUNTS_HELP)),
+            "texts": st.column_config.TextColumn(words().items, help=words().fill(COUNTS_HELP)),
         },
     )
 

@@ -16,7 +16,7 @@ from mauve_app.components import charts, focus, jobs, page_chrome, scores, text_
 from mauve_app.components.focus import Focus
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import polygon_of_event
 from mauve_app.url import bound, session
@@ -57,7 +57,9 @@ _DRAWN = "map_drawn"
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.head("Map", said("Where do human and model texts lie, and what do the texts of an area say?"))
+    head = page_chrome.head(
+        "Map", f"Where do {words().reference} and model {words().items} lie, and what is in an area?"
+    )
     run, state = opened_run(), session.current()
     projection = run.comparison.projection
     if projection is None:
@@ -112,16 +114,13 @@ def main() -> None:
 def _how_to(words: Words) -> None:
     with st.container(border=True):
         st.markdown(
-            words.said(
-                ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
-                "- *Log ratio* colors each text by how much more one side writes of its cluster; *Cost*, by the "
-                "cluster's share of the frontier integral.\n"
-                f"- Lines enclose the densest {_regions_in_words()} of each side's texts.\n"
-                "- Names stand in the middle of their clusters, the costliest first. Hover over a point to read its "
-                "text.\n"
-                "- *Keep as A* compares an area with a second one.\n"
-                "- Nearby texts are alike; distant ones need not differ, and the axes mean nothing."
-            )
+            f":material/lasso_select: **Lasso an area to see its {words.items}**, or choose a cluster above.\n\n"
+            f"- *Log ratio* colors each {words.item} by how much more one side has of its cluster; *Cost*, by the "
+            "cluster's share of the frontier integral.\n"
+            f"- Lines enclose the densest {_regions_in_words()} of each side's {words.items}.\n"
+            "- Names stand in the middle of their clusters, the costliest first. Hover over a point for more of it.\n"
+            "- *Keep as A* compares an area with a second one.\n"
+            f"- Nearby {words.items} are alike; distant ones need not differ, and the axes mean nothing."
         )
 
 
@@ -135,12 +134,11 @@ def _colouring_picker() -> Colouring:
         "map_colour",
         "Color",
         COLOURINGS,
-        help=said(
-            "Log ratio: human share over the candidate's share of the text's cluster. Blue: more human texts; "
-            "the other end: more of the candidate's. Cost: the cluster's share of the frontier integral, as in Gap; "
-            "blue: what the model misses, the other end: what it adds. That end has the candidate's color, or orange "
-            "if several candidates are shown. The list of an area then starts with the largest share."
-        ),
+        help=f"Log ratio: {words().reference} share over the candidate's share of the {words().item}'s cluster. Blue: "
+        f"more {words().reference_items}; the other end: more of the candidate's. Cost: the cluster's share of the "
+        "frontier integral, as in Gap; blue: what the model misses, the other end: what it adds. That end has the "
+        "candidate's color, or orange if several candidates are shown. The list of an area then starts with the "
+        "largest share.",
     )
 
 
@@ -239,7 +237,7 @@ def _map(
         selecting=True,
         on_select=_select,
         selection_mode=("box", "lasso"),
-        alt=said(f"Map of {total:,} texts. The Clusters page has the same texts without a map."),
+        alt=f"Map of {total:,} {words().items}. The Clusters page has the same {words().items} without a map.",
     )
     map_selection.show_hovered_picture(here.run, cache.stack(here.run.id), drawn, chart=_CHART)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -257,7 +255,7 @@ def _map(
 def _without_webgl(drawn: int, total: int) -> None:
     with st.container(key="map_plain"):
         st.info(
-            said(f"This browser has no WebGL, so the map is drawn without it: {drawn:,} of {total:,} texts")
+            f"This browser has no WebGL, so the map is drawn without it: {drawn:,} of {total:,} {words().items}"
             + (", a sample that keeps each source's share. " if drawn < total else ". ")
             + "For WebGL, turn on hardware acceleration in the browser's settings, or use another browser.",
             icon=":material/info:",
@@ -272,9 +270,8 @@ def _how_fitted(comparison: Comparison) -> str:
     fitted, total = comparison.map_fitted, sum(source.n for source in comparison.sources)
     if fitted is None or fitted == total:
         return ""
-    return said(
-        f"The map was fitted on {fitted:,} of {total:,} texts; the others are placed among the nearest of these. "
-    )
+    fitted_on = f"The map was fitted on {fitted:,} of {words().count(total)}"
+    return f"{fitted_on}; the others are placed among the nearest of these. "
 
 
 def _who_is_clustered(here: Focus, hidden: tuple[int, ...]) -> str:
@@ -302,7 +299,7 @@ def _corners(lasso: tuple[Point, ...]) -> NDArray[np.float64]:
 
 
 _WHAT = (
-    "A map shows every text as a dot, similar ones close together; lasso an area to read its texts. The "
+    "A map shows every {item} as a dot, similar ones close together; lasso an area to see its {items}. The "
     "clusters, which the scores come from, are all there without it."
 )
 
@@ -318,13 +315,13 @@ def _without_map(run: Run) -> None:
         if coming:
             page_chrome.nothing_yet(
                 "The map is still being made.",
-                said(_WHAT),
+                words().fill(_WHAT),
                 "It appears here by itself; the scores are ready on **Compare**.",
             )
         else:
             page_chrome.nothing_yet(
                 "This run has no map yet.",
-                said(_WHAT),
+                words().fill(_WHAT),
                 "It can be made from its features; the scores stay as they are.",
             )
     st.page_link("views/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")

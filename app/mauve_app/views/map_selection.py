@@ -14,7 +14,7 @@ from mauve_app.browser import component
 from mauve_app.components import focus, texts
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.server import origins
 from mauve_app.server.run_files import folder_url
 from mauve_app.url import bound, session
@@ -28,7 +28,7 @@ from mauve_core.reporting.spreadsheets import csv_bytes
 from mauve_core.runs import Run
 from mauve_core.texts.media import SIDES
 
-TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
+TABS: dict[AreaTab, str] = {"texts": "{Items}", "counts": "Counts", "list": "List"}
 AGAINST: dict[AreaTab, str] = {"against": "Against A"}
 
 # Phrases of either area in the comparison.
@@ -57,9 +57,9 @@ def show_area(
     the search found. ``shares`` are each cluster's share of the frontier integral, (k,); with them, the list starts
     with the texts of the costliest. ``kept`` are the texts of area A, if there is one.
     """
-    _heading(said(f"{inside.sum():,} of {wanted.sum():,} texts in the area"), "lasso")
+    _heading(f"{inside.sum():,} of {wanted.sum():,} {words().items} in the area", "lasso")
     if not inside.any():
-        st.caption(said("No text lies in this area. Lasso another one."))
+        st.caption(f"No {words().item} lies in this area. Lasso another one.")
         return
     lasso = session.current().lasso
     with st.container(horizontal=True):
@@ -67,7 +67,7 @@ def show_area(
             "Keep as A" if kept is None else "Keep as A instead",
             icon=":material/select_all:",
             key="map_keep",
-            help=said("Then lasso another area: its texts and phrases are compared with those of A."),
+            help=f"Then lasso another area: its {words().items} and phrases are compared with those of A.",
             **bound.on_click(lasso=None, lasso_kept=lasso, area_tab="against"),
         )
         if kept is not None:
@@ -79,8 +79,8 @@ def show_area(
 
 def show_kept(kept: NDArray[np.bool_]) -> None:
     """Area A, while there is no second one."""
-    _heading(said(f"Area A: {kept.sum():,} texts"), "lasso_kept")
-    st.markdown(said(":material/lasso_select: **Lasso another area** to compare its texts with those of A."))
+    _heading(f"Area A: {kept.sum():,} {words().items}", "lasso_kept")
+    st.markdown(f":material/lasso_select: **Lasso another area** to compare its {words().items} with those of A.")
 
 
 @st.fragment
@@ -97,7 +97,7 @@ def _tabs(
     """Build only the open tab; opening another one reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
         st.rerun()  # a row of the counts was selected, and the map shows it too
-    titles = {tab: said(title) for tab, title in (TABS if kept is None else {**AGAINST, **TABS}).items()}
+    titles = {tab: words().fill(title) for tab, title in (TABS if kept is None else {**AGAINST, **TABS}).items()}
     name, tab = bound.open_tab("area_tab", titles, "map_area_tabs" if kept is None else "map_areas_tabs")
     with tab:
         if name == "against" and kept is not None:
@@ -117,9 +117,9 @@ def _against(here: Focus, stack: Stack, inside: NDArray[np.bool_], kept: NDArray
     both = int((inside & kept).sum())
     st.dataframe(area_counts(stack, own, others), hide_index=True, key="map_areas_counts")
     if both:
-        st.caption(said(f"{both:,} texts lie in both areas and are left out."))
+        st.caption(f"{both:,} {words().items} lie in both areas and are left out.")
     if not own.any() or not others.any():
-        st.caption(said("One area has no text of its own."))
+        st.caption(f"One area has no {words().item} of its own.")
         return
     found = cache.area_phrases(here.run.id, tuple(np.flatnonzero(own)), tuple(np.flatnonzero(others)), MOST_PHRASES)
     for title, phrases, size, other_size in (
@@ -132,14 +132,12 @@ def _against(here: Focus, stack: Stack, inside: NDArray[np.bool_], kept: NDArray
                 (each.text, f"{each.texts:,} of {size:,}", f"{each.other_texts:,} of {other_size:,}")
                 for each in phrases
             ]
-            st.dataframe(pd.DataFrame(rows, columns=["phrase", said("texts"), "in the other"]), hide_index=True)
+            st.dataframe(pd.DataFrame(rows, columns=["phrase", words().items, "in the other"]), hide_index=True)
         else:
             st.caption("No phrase stands out.")
     st.caption(
-        said(
-            "Phrases of up to three words by log odds with a Dirichlet prior; each one's 95% interval lies above 0. "
-            "Both sides' texts count together."
-        )
+        "Phrases of up to three words by log odds with a Dirichlet prior; each one's 95% interval lies above 0. "
+        f"Both sides' {words().items} count together."
     )
 
 
@@ -164,7 +162,7 @@ def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_], hidden: t
 
 def show_found(here: Focus, stack: Stack, found: NDArray[np.bool_], hidden: tuple[int, ...]) -> None:
     """The texts that the search found, while no area and no cluster is chosen."""
-    st.header(said(f"{found.sum():,} texts found"), anchor=False)
+    st.header(f"{found.sum():,} {words().items} found", anchor=False)
     _read(here, stack, found, hidden)
 
 
@@ -284,10 +282,8 @@ def _clusters(
     named = table.assign(cluster=[labelled(here.names, each) for each in table["cluster"]])
     bound.table("cluster", named, table["cluster"].tolist(), key="map_area_clusters", column_config=shares)
     st.caption(
-        said(
-            "share: of the area's texts; overall: of all texts that are shown or found. Select a row to choose a "
-            "cluster."
-        )
+        f"share: of the area's {words().items}; overall: of all {words().items} that are shown or found. Select a row "
+        "to choose a cluster."
     )
 
 
@@ -301,9 +297,9 @@ def _list(
     rows = listed(here, stack, inside, cluster, MOST_LISTED, shares)
     st.dataframe(rows, hide_index=True, key="map_area_list")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(said(f"{len(rows):,} of {inside.sum():,} texts listed."), width="stretch")
+        st.caption(f"{len(rows):,} of {inside.sum():,} {words().items} listed.", width="stretch")
         st.download_button(
-            said("CSV with full texts"),
+            f"CSV with full {words().items}",
             lambda: csv_bytes(listed(here, stack, inside, cluster, None, shares)),
             file_name=f"{here.run.id}-area.csv",
             mime="text/csv",

@@ -15,7 +15,7 @@ from mauve_app import cache
 from mauve_app.components import charts, jobs, page_chrome, sidebar
 from mauve_app.components.markup import escaped, with_minus
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import MethodsSection
@@ -34,7 +34,7 @@ SECTIONS: dict[MethodsSection, str] = {"methods": "Estimators", "encoders": "Enc
 def main() -> None:
     """Lay out the page."""
     head = page_chrome.head(
-        "Methods", said("Does the ranking depend on how the gap is estimated, and are there enough texts?")
+        "Methods", f"Does the ranking depend on how the gap is estimated, and are there enough {words().items}?"
     )
     run = sidebar.opened_run()
     with head:
@@ -81,13 +81,11 @@ def _encoders(run: Run) -> None:
     table = or_error(stored_encoders, run)
     if table is None:
         page_chrome.nothing_yet(
-            said("The run's texts have been scored under one encoder only."),
+            f"The run's {words().items} have been scored under one encoder only.",
             f"A score sees what its **encoder** sees{_OF_TEXTS if run.comparison.has_words else ''}. Where encoders "
             "rank the candidates alike, the ranking does not depend on this choice.",
-            said(
-                f"Press *Compute* below, or run `mauve-lens encoders {run.id}`. Texts that an encoder has not read yet "
-                "take minutes."
-            ),
+            f"Press *Compute* below, or run `mauve-lens encoders {run.id}`. {words().items.capitalize()} that are not "
+            "encoded yet take minutes.",
         )
     else:
         methods_encoders.show(run, table, session.current())
@@ -132,14 +130,14 @@ def _enough(run_id: str) -> None:
 def _empty_clusters(run: Run) -> None:
     """How many clusters lack a side, for every candidate."""
     rows = [(f"**{escaped(short_name(name))}**", *cells) for name, *cells in tables.empty_cluster_rows(run.comparison)]
-    said = run.comparison.words.said
+    words = run.comparison.words
     with st.expander(tables.EMPTY_CLUSTERS_TITLE, icon=":material/grid_off:", key="empty_clusters"):
         st.table(
-            pd.DataFrame(rows, columns=[*map(said, tables.EMPTY_CLUSTERS_COLUMNS)]),
+            pd.DataFrame(rows, columns=[*map(words.fill, tables.EMPTY_CLUSTERS_COLUMNS)]),
             border="horizontal",
             hide_index=True,
         )
-        st.caption(said(tables.EMPTY_CLUSTERS_NOTE))
+        st.caption(words.fill(tables.EMPTY_CLUSTERS_NOTE))
 
 
 def _enough_texts(run: Run, advice: TextAdvice, style: Style) -> None:
@@ -151,9 +149,9 @@ def _enough_texts(run: Run, advice: TextAdvice, style: Style) -> None:
             figures.texts_figure(advice, style, run.comparison.words),
             key="sampling_n",
             file_name=f"{run.name}-error-against-n",
-            alt=said("Resampling error against the number of texts; the sentence below says how many are needed."),
+            alt=f"Resampling error against the number of {words().items}; the sentence below says how many are needed.",
         )
-    st.markdown(escaped(with_minus(said(advice.reason))))
+    st.markdown(escaped(with_minus(advice.reason)))
 
 
 def _enough_clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) -> None:
@@ -167,7 +165,7 @@ def _enough_clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) ->
             file_name=f"{run.name}-error-against-k",
             alt="Resampling error and loss against the number of clusters; the sentence below says where they balance.",
         )
-    st.markdown(escaped(with_minus(said(advice.reason))))
+    st.markdown(escaped(with_minus(advice.reason)))
 
 
 def _enough_head(title: str, key: str, make: Callable[[], pd.DataFrame], file_name: str) -> None:

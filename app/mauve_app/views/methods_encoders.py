@@ -15,7 +15,7 @@ from mauve_app.components import charts, comparison_settings, jobs
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.url import bound
 from mauve_app.url.parameters import State
 from mauve_core.analyses.encoders import (
@@ -34,7 +34,7 @@ from mauve_core.figures import agreement as position_figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, texts_interval
+from mauve_core.scoring.tables import texts_interval
 from mauve_core.stats.scores import REFERENCE_SCORE
 from mauve_core.texts.kinds import kind_of
 
@@ -67,7 +67,7 @@ def shown_scores(table: EncoderTable, score: str) -> pd.DataFrame:
         for name, cells in figures.score_cells(table, score).items()
     ]
     if any(result.ceiling for result in table.results):
-        rows.append([escaped(said(HUMAN_VS_HUMAN)), *map("  \n".join, figures.ceiling_cells(table, score))])
+        rows.append([escaped(words().halves), *map("  \n".join, figures.ceiling_cells(table, score))])
     return pd.DataFrame(rows, columns=["Candidate", *_numbered(table)])
 
 
@@ -86,7 +86,7 @@ def _scores(run: Run, table: EncoderTable, score: str) -> None:
         "score",
         "Score",
         {each: titled(each) for each in table.score_names},
-        help=said("↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report."),
+        help=f"↑ larger is closer to the {words().reference_items}, ↓ smaller is. MAUVE is what the papers report.",
     )
     st.table(shown_scores(table, score), **_TABLE)
     score_config = run.comparison.config.score
@@ -144,11 +144,9 @@ def _references(run: Run, table: EncoderTable, score: str) -> None:
     ]
     st.table(pd.DataFrame(rows, columns=["Spearman with", "n", *_numbered(table)]), **_TABLE)
     st.caption(
-        said(
-            "+ is agreement on who is closer to people: of the encoder's score with the gap of a text measure, or with "
-            "the ratings. Discriminator accuracy, precision, recall, density, coverage and Vendi score use the "
-            "features of the run's own encoder."
-        )
+        f"+ is agreement on who is closer to the {words().reference_items}: of the encoder's score with the gap of a "
+        "measure, or with the ratings. Discriminator accuracy, precision, recall, density, coverage and Vendi score "
+        "use the features of the run's own encoder."
     )
 
 
@@ -170,7 +168,7 @@ def show_positions(run: Run) -> None:
     st.markdown(escaped(position_figures.positions_in_words(table)))
     rows = [[escaped(cell) for cell in row] for row in position_figures.position_rows(table)]
     st.table(pd.DataFrame(rows, columns=list(position_figures.HEADER)), border="horizontal", hide_index=True)
-    st.caption(escaped(position_figures.about_positions(table)))
+    st.caption(escaped(position_figures.about_positions(table, run.comparison.words)))
     for note in table.notes:
         st.warning(escaped(note), icon=":material/warning:")
 

@@ -15,7 +15,7 @@ from mauve_app.components import charts, comparison_settings, jobs, page_chrome
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_core.analyses.method_scores import (
     CompareMethodsTask,
     Disagreement,
@@ -33,7 +33,7 @@ from mauve_core.figures.theme import short_name
 from mauve_core.runs import Run
 from mauve_core.runs.features import without_features
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, human_vs_human_sentence
+from mauve_core.scoring.tables import human_vs_human_sentence
 from mauve_core.stats.divergences import SMOOTHINGS
 from mauve_core.stats.f_divergences import GENERATORS
 
@@ -89,7 +89,8 @@ def _ranks_panel(run: Run, table: MethodTable, order: Sequence[str]) -> None:
         st.header(
             "Ranking by each method",
             anchor=False,
-            help=said("Closest to the human texts on top. A level line is a candidate that every method ranks alike."),
+            help=f"Closest to the {words().reference_items} on top. A level line is a candidate that every method "
+            "ranks alike.",
         )
         st.space("stretch")
         charts.csv_button(lambda: methods.scores_frame(table, run.comparison), key="methods_csv", file_name=name)
@@ -100,7 +101,7 @@ def _ranks_panel(run: Run, table: MethodTable, order: Sequence[str]) -> None:
         alt="Place of every candidate under every method; the table below has the numbers.",
     )
     st.caption(
-        f"{said(about_ranks(table, run.comparison))} Gray bar: one rank; the order within it may be chance. Dotted: no "
+        f"{about_ranks(table, run.comparison)} Gray bar: one rank; the order within it may be chance. Dotted: no "
         "interval, so ties are unknown."
     )
 
@@ -117,30 +118,29 @@ def _scores(run: Run, table: MethodTable) -> None:
                 f"line_{index}": st.column_config.TextColumn(short_name(name))
                 for index, name in enumerate(table.candidates)
             },
-            "ceiling": st.column_config.TextColumn(said(HUMAN_VS_HUMAN)),
+            "ceiling": st.column_config.TextColumn(run.comparison.words.halves),
             "seconds": st.column_config.TextColumn("seconds", help="Time of the estimator for all candidates"),
         },
     )
     ceiling = table.results[0].ceiling
-    halves = "" if ceiling is None else f"{human_vs_human_sentence(ceiling.n)} "
+    halves = "" if ceiling is None else f"{human_vs_human_sentence(run.comparison.words, ceiling.n)} "
     sizes = sorted({score.n for result in table.results for score in result.scores.values()})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     st.caption(
-        run.comparison.words.said(
-            "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, with "
-            "= if it is shared, or the place with ? if there is no interval. ↑ larger is closer to the human texts, ↓ "
-            f"smaller is. {halves}{n} texts on the smaller side. Methods with k-means use the run's own pairwise "
-            f"clusters and seeds ({run.comparison.config.score.seeds}). {methods.ABOUT_LEADERBOARD}"
-        )
+        f"Value ± standard deviation over seeds / over {run.comparison.words.items}, – where there is none; in "
+        "parentheses the rank, with = if it is shared, or the place with ? if there is no interval. ↑ larger is "
+        f"closer to the {run.comparison.words.reference_items}, ↓ smaller is. {halves}{n} {run.comparison.words.items} "
+        "on the smaller side. Methods with k-means use the run's own pairwise clusters and seeds "
+        f"({run.comparison.config.score.seeds}). {methods.ABOUT_LEADERBOARD}"
     )
     for about in (
-        methods.about_tests,
-        methods.about_z,
-        methods.about_expectations,
-        methods.about_corrections,
+        methods.about_tests(table, run.comparison.words),
+        methods.about_z(table, run.comparison.words),
+        methods.about_expectations(table),
+        methods.about_corrections(table),
     ):
-        if about_table := about(table):
-            st.caption(said(about_table))
+        if about:
+            st.caption(about)
 
 
 def _agreement(run: Run, table: MethodTable) -> None:
@@ -218,7 +218,7 @@ def _settings(table: MethodTable) -> None:
         with part:
             for result in table.results:
                 if result.notes:
-                    st.markdown(f"**{escaped(result.method.title)}**: {escaped(said('; '.join(result.notes)))}")
+                    st.markdown(f"**{escaped(result.method.title)}**: {escaped('; '.join(result.notes))}")
             for note in table.notes:
                 st.text(note)
             comparison_settings.show_tree(table.settings)
@@ -271,11 +271,9 @@ def show_form(run: Run, table: MethodTable | None) -> None:
     seeds, permutations = _numbers({} if table is None else table.settings, suffix)
     models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
     st.caption(
-        run.comparison.words.said(
-            "Methods with k-means use the run's own clusters and take no time, or seconds if bias-reduced. Every other "
-            "estimator is fitted to each candidate and seed and, for the spread over texts, again without each group "
-            "of texts; some take minutes."
-        )
+        "Methods with k-means use the run's own clusters and take no time, or seconds if bias-reduced. Every other "
+        f"estimator is fitted to each candidate and seed and, for the spread over {run.comparison.words.items}, again "
+        f"without each group of {run.comparison.words.items}; some take minutes."
     )
 
     def task() -> CompareMethodsTask:
@@ -375,7 +373,7 @@ def _part(part: str, titles: Mapping[str, str], offered: Sequence[str], suffix: 
         offered,
         key=f"methods_{part}_{suffix}",
         format_func=lambda name: titles[name],
-        help=said(_HELP[part]) if part in _HELP else None,
+        help=_HELP.get(part),
         width=_WIDTHS[part],
     )
 
@@ -440,13 +438,10 @@ def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
             _stored(settings, "permutations", 0, MAX_PERMUTATIONS, 0),
             step=_PERMUTATIONS_STEP,
             key=f"methods_permutations_{suffix}",
-            help=said(
-                "Draws of a permutation test of P = Q for each candidate and method with bins and no "
-                "correction; 0 for none. Texts "
-                "switch sides, within a prompt if the sides share prompts; the bins stay fixed. With 999, the "
-                "smallest possible p-value is 1/1,000. Every candidate under every method is one test, and many "
-                "tests need more: 20 draws for each."
-            ),
+            help="Draws of a permutation test of P = Q for each candidate and method with bins and no correction; 0 "
+            f"for none. {words().items.capitalize()} switch sides, within {words().group}s if the sides share any; the "
+            "bins stay fixed. With 999, the smallest possible p-value is 1/1,000. Every candidate under every method "
+            "is one test, and many tests need more: 20 draws for each.",
             width=160,
         )
     return int(seeds), int(permutations)
@@ -461,19 +456,17 @@ def _models(suffix: str) -> tuple[str, str]:
     human, candidate = st.columns(2)
     with human:
         first = comparison_settings.pick_model(
-            said("Model of human text"),
+            f"Model of {words().reference_items}",
             key=f"methods_human_model_{suffix}",
             causal=True,
-            help_text=said(
-                "Direct estimation compares probabilities of two models. A model trained on human texts like "
-                "these stands for the unknown human distribution."
-            ),
+            help_text="Direct estimation compares probabilities of two models. A model trained on "
+            f"{words().reference_items} like these stands for the unknown {words().reference} distribution.",
         )
     with candidate:
         second = comparison_settings.pick_model(
             "Model of the candidates",
             key=f"methods_candidate_model_{suffix}",
             causal=True,
-            help_text=said("The model that wrote their texts."),
+            help_text="The model that wrote their texts.",
         )
     return first, second

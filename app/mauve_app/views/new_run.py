@@ -41,7 +41,7 @@ _SEEDS_HELP = (
 _K_HELP = f"{comparison_settings.K_HELP} Compare only scores with the same k."
 
 _SLOT = JobSlot("new_run_start", ComparisonTask.kind, adopts=True)
-_SIDES = {HUMAN: "Human texts", "models": "Model texts"}
+_SIDES = {HUMAN: "{Reference_items}", "models": "Model {items}"}
 _SAME_PROMPTS = ", of the same prompts where sides share them"
 _SPLIT = ", which may hold the candidates, too"
 
@@ -57,8 +57,8 @@ class Settings:
 def main() -> None:
     """Lay out the page."""
     kind = upload_cards.kind_of_first(list(_SIDES))
-    said = kind.words.said
-    page_chrome.head("New run", said("How far are your model texts from your human ones?"))
+    words = kind.words
+    page_chrome.head("New run", f"How far are your model {words.items} from your {words.reference} ones?")
     if not access.may_change():
         st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
         return
@@ -68,16 +68,14 @@ def main() -> None:
             HUMAN,
             kind,
             f"The reference, P. One file{_SPLIT if kind.has_words else ''}; "
-            + said("1,000 texts or more to trust small gaps (JMLR 2023, section 8)."),
+            + f"1,000 {words.items} or more to trust small gaps (JMLR 2023, section 8).",
         )
     with right:
         _uploader(
             "models",
             kind,
-            said(
-                "The candidates, Q. Any number of files, one per candidate, each with as many texts as the human "
-                "side: scores with different n cannot be compared."
-            ),
+            f"The candidates, Q. Any number of files, one per candidate, each with as many {words.items} as there are "
+            f"{words.reference_items}: scores with different n cannot be compared.",
         )
     with left:  # below both uploaders, because reading may take minutes
         read = upload_cards.cards(HUMAN, human=True, split=True, any_kind=True)
@@ -102,7 +100,7 @@ def main() -> None:
 
 
 def _uploader(side: str, kind: Kind, help_text: str) -> None:
-    title = kind.words.said(_SIDES[side])
+    title = kind.words.fill(_SIDES[side])
     st.header(title, anchor=False, help=help_text)
     upload_cards.uploader(side, title, [TEXT, *(name for name in KINDS if name != TEXT)], several=side != HUMAN)
 
@@ -122,8 +120,7 @@ def _settings(files: Sequence[ReadFile], kind: Kind) -> Settings | None:
             "Encoder",
             key=f"encoder_model_{kind.name}",
             kind=kind,
-            help_text=kind.words.said("Turns texts into features.")
-            + f" {_PAPERS if kind.has_words else _NOT_COMPARED}",
+            help_text=f"Turns {kind.words.items} into features." + f" {_PAPERS if kind.has_words else _NOT_COMPARED}",
         )
     asked = kind.offer.settings(model)
     encoder: dict[str, Any] = {"model": model}
@@ -145,7 +142,7 @@ def _settings(files: Sequence[ReadFile], kind: Kind) -> Settings | None:
         key="k",
         placeholder="n / 10",
         persist_state="session",
-        help=kind.words.said(_K_HELP),
+        help=kind.words.fill(_K_HELP),
     )
     drawn = comparison_settings.map_toggle("draw_map", kind, persist=True)
     more = comparison_settings.show_more("more", CompareConfig(), model, kind, persist=True)
@@ -180,7 +177,7 @@ def _equalize(files: Sequence[ReadFile], kind: Kind) -> bool:
     if not sizes or alike(sizes, tenth_of_texts(min(sizes), min(sizes))):
         return False
     return st.toggle(
-        kind.words.said(f"Draw {min(sizes):,} texts of every side"),
+        f"Draw {min(sizes):,} {kind.words.items} of every side",
         key="equalize",
         persist_state="session",
         help="The sides differ in size, and scores of different sizes cannot be compared. Draws as many "
@@ -197,9 +194,9 @@ def _suggested_name(files: Sequence[ReadFile], kind: Kind) -> str:
 def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None], kind: Kind) -> list[str]:
     problems = []
     if not human:
-        problems.append(kind.words.said("Add the human texts."))
+        problems.append(f"Add the {kind.words.reference_items}.")
     if not models:
-        problems.append(kind.words.said("Add the texts of at least one model."))
+        problems.append(f"Add the {kind.words.items} of at least one model.")
     if None in (*human, *models):
         problems.append("Correct or remove the file that cannot be used.")
     read = [file for file in (*human, *models) if file is not None]

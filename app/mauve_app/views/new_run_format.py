@@ -18,6 +18,7 @@ from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
 from mauve_app.uploaded_files import ReadFile
 from mauve_core.base.config import HUMAN
+from mauve_core.base.words import TEXTS
 from mauve_core.figures.theme import short_name
 from mauve_core.findings.format_checks import (
     COLUMNS,
@@ -68,7 +69,7 @@ def show(files: Sequence[ReadFile]) -> None:
     with st.expander(f"All {len(KINDS)} kinds" + (", normalized" if steps else ""), key="format_kinds"):
         rows = shown_rows(checked.found, checked.found.rows)
         cells = [(kind, f"**{escaped(short_name(name))}**", *others) for kind, name, *others in rows]
-        st.table(pd.DataFrame(cells, columns=list(COLUMNS)), border="horizontal", hide_index=True)
+        st.table(pd.DataFrame(cells, columns=list(map(TEXTS.fill, COLUMNS))), border="horizontal", hide_index=True)
         st.caption(rule_sentence(checked.found))
     if plain.drawn < plain.of:
         st.caption(f"Checked on {plain.drawn:,} of {plain.of:,} texts, drawn at random from each side; all are scored.")

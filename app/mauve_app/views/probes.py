@@ -18,7 +18,7 @@ from mauve_app import cache
 from mauve_app.components import charts, comparison_settings, focus, jobs, page_chrome, sidebar
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.selection import clicked_value
 from mauve_app.server import access
 from mauve_app.url import bound, session
@@ -49,7 +49,7 @@ from mauve_core.texts.kinds import kind_of
 
 SECTIONS: dict[ProbesSection, str] = {
     "scores": "What the score notices",
-    "flow": "Which texts move",
+    "flow": "Which {items} move",
     "text": "Try a text",
 }
 
@@ -101,7 +101,7 @@ def main() -> None:
 def _sections(run: Run) -> dict[ProbesSection, str]:
     """The parts of the page; only texts can be typed, and so tried."""
     words = run.comparison.words
-    shown = {name: words.said(title) for name, title in SECTIONS.items()}
+    shown = {name: words.fill(title) for name, title in SECTIONS.items()}
     return shown if run.comparison.has_words else {name: shown[name] for name in shown if name != "text"}
 
 
@@ -111,7 +111,7 @@ def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
     if table is not None and wrong:
         st.info(escaped(wrong), icon=":material/info:")
     elif not wrong:
-        again = None if table is None else said("Probe again with other perturbations or texts")
+        again = None if table is None else f"Probe again with other perturbations or {words().items}"
         with jobs.box(probes_form.slot(run), again):
             probes_form.show(run, state, table)
 
@@ -198,10 +198,8 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
         has_sources = any(line.kind == "source" for line in table.lines)
         sources = has_sources and st.toggle(
             "Other sources as a baseline",
-            help=table.words.said(
-                "Shows texts of the run's other sources in place of the perturbed half. Without them, the axes fit the "
-                "perturbations alone."
-            ),
+            help=f"Shows {table.words.items} of the run's other sources in place of the perturbed half. Without them, "
+            "the axes fit the perturbations alone.",
             **bound.bind("probes_other_sources", state.probes_other_sources, key="url_other_sources"),
         )
         st.space("stretch")
@@ -213,7 +211,7 @@ def _caption(table: ProbeTable) -> None:
     control, words = table.control, table.words
     repeats = len(control.scores[PROBE_SCORES[0]].values)
     spread = "one value, no spread" if repeats == 1 else f"mean ± standard deviation over {_repeats(table, repeats)}"
-    about_one = words.said(" With one split, the spread says nothing about other texts.")
+    about_one = f" With one split, the spread says nothing about other {words.items}."
     alone = about_one if table.settings.get("splits") == 1 else ""
     others = (
         " Open diamonds: other sources, in their own colors, in place of the perturbed half."
@@ -224,7 +222,7 @@ def _caption(table: ProbeTable) -> None:
     st.caption(
         f"Filled dots: half of the {source} {words.items}, perturbed, against the untouched other half; {spread}; "
         f"n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, the noise floor.{alone}{others} "
-        f"↑ larger is closer, ↓ smaller is. {words.said(figures.ABOUT_LEADERBOARD)} Click a dot to see which "
+        f"↑ larger is closer, ↓ smaller is. {figures.ABOUT_LEADERBOARD} Click a dot to see which "
         f"{words.items} moved."
     )
 
@@ -273,7 +271,7 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
         st.header(
             "Response to the dose",
             anchor=False,
-            help=table.words.said("A perturbation at several shares of texts, words or letters. 0 is the control."),
+            help=f"A perturbation at several shares of {table.words.items}, words or letters. 0 is the control.",
         )
         st.space("stretch")
         charts.csv_button(
@@ -317,7 +315,7 @@ def _answers(run: Run, table: ProbeTable, state: State) -> None:
             "untouched control": st.column_config.TextColumn(help="MAUVE of two untouched halves"),
         },
     )
-    st.caption(f"{about_test(table)} {table.words.said(ABOUT_LEADERBOARD)}".strip())
+    st.caption(f"{about_test(table)} {ABOUT_LEADERBOARD}".strip())
     _items_of_answer(run, table, found, state)
 
 
@@ -345,7 +343,7 @@ def _items_of_answer(run: Run, table: ProbeTable, found: tuple[Detection, ...], 
         st.info(f"{escaped(state.probes_perturbation)} was not probed here.", icon=":material/info:")
     name = bound.selectbox(
         "probes_perturbation",
-        table.words.said("Texts before and after"),
+        f"{table.words.items.capitalize()} before and after",
         titles,
         found[0].name,
         changes=lambda name: {"probes_perturbation": name, "probes_flow": None},
@@ -372,13 +370,13 @@ def _moved(run: Run, table: ProbeTable, state: State) -> None:
     line = _chosen_line(lines, state)
     flow = line.flow
     if flow is None or not len(flow.ids):
-        st.info(table.words.said("No text of this perturbation was kept."), icon=":material/info:")
+        st.info(f"No {table.words.item} of this perturbation was kept.", icon=":material/info:")
         return
     words = table.words
     _summary(line, flow, words)
     chosen, names = state.probes_flow, cluster_names(run, state)
     if not flow.moved:
-        st.info(words.said("No text left its cluster."), icon=":material/info:")
+        st.info(f"No {words.item} left its cluster.", icon=":material/info:")
     else:
         _flow_picker(flow, names, words)
         _charts(run, table, line, flow, chosen, names)
@@ -431,7 +429,7 @@ def _flow_picker(flow: Flow, names: Sequence[str], words: Words) -> None:
         None,
         placeholder="Choose a flow, or click a cell",
         width=640,
-        help=words.said("Texts that moved from the first cluster to the second; largest flows first."),
+        help=f"{words.items.capitalize()} that moved from the first cluster to the second; largest flows first.",
     )
 
 
@@ -439,13 +437,13 @@ def _summary(line: ProbeLine, flow: Flow, words: Words) -> None:
     moved, n = len(flow.moved), len(flow.ids)
     low, high = map(float, wilson_interval(moved, n))
     columns = st.columns(3)
-    columns[0].metric(words.said("Texts that left their cluster"), f"{moved:,} of {n:,}")
+    columns[0].metric(f"{words.items.capitalize()} that left their cluster", f"{moved:,} of {n:,}")
     columns[0].caption(f"{percent_with_interval(moved / n, low, high)}, Wilson's {CONFIDENCE:.0%} interval")
-    columns[1].metric(words.said("Texts changed"), as_percent(line.changed), help="Over all splits")
+    columns[1].metric(f"{words.items.capitalize()} changed", as_percent(line.changed), help="Over all splits")
     columns[2].metric(
         "Flows",
         f"{len(flow_figures.moves(flow)):,}",
-        help=words.said("Pairs of clusters with at least one text that moved from the first to the second"),
+        help=f"Pairs of clusters with at least one {words.item} that moved from the first to the second",
     )
 
 
@@ -498,7 +496,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
             alt=f"{words.items.capitalize()} that moved from each of {clusters.size} clusters to each other one; the "
             "table has all flows.",
         )
-        st.caption(words.said(_left_out(flow, clusters)))
+        st.caption(_left_out(flow, clusters, words.items))
     with right:
         frame = flow_figures.flows_frame(flow)
         bound.table(
@@ -512,7 +510,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
             height=_TABLE_HEIGHT,
             column_config={
                 "texts": st.column_config.NumberColumn(words.items),
-                "of": st.column_config.NumberColumn(help=words.said("Texts that were in the cluster before")),
+                "of": st.column_config.NumberColumn(help=f"{words.items.capitalize()} that were in the cluster before"),
                 "share": st.column_config.NumberColumn(format="%.0f%%"),
             },
         )
@@ -522,7 +520,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
                 lambda: flow_figures.texts_frame(flow),
                 key="probe_texts_csv",
                 file_name=f"{name}-{words.items}",
-                label=words.said("Texts as CSV"),
+                label=f"{words.items.capitalize()} as CSV",
             )
 
 
@@ -532,17 +530,17 @@ def _flows_csv(flow: Flow, name: str, words: Words) -> None:
     )
 
 
-def _left_out(flow: Flow, clusters: np.ndarray) -> str:
+def _left_out(flow: Flow, clusters: np.ndarray, items: str) -> str:
     """How much of the movement the matrix shows."""
     total = flow_figures.exchanging(flow, flow.k).size
     both = np.isin(flow.before, clusters) & np.isin(flow.after, clusters)
     within = int((both & (flow.before != flow.after)).sum())
-    which = "clusters that texts left or entered, those with the most such texts first"
+    which = f"clusters that {items} left or entered, those with the most such {items} first"
     if clusters.size == total:
-        return f"{total:,} {which}. Gray: texts that stayed."
+        return f"{total:,} {which}. Gray: {items} that stayed."
     return (
-        f"{clusters.size:,} of {total:,} {which}; {within:,} of {len(flow.moved):,} texts that moved did so "
-        "between these. Gray: texts that stayed. The table has all flows."
+        f"{clusters.size:,} of {total:,} {which}; {within:,} of {len(flow.moved):,} {items} that moved did so "
+        f"between these. Gray: {items} that stayed. The table has all flows."
     )
 
 
@@ -553,7 +551,7 @@ def _sensitivity(flow: Flow, names: Sequence[str], colour: str, name: str, words
         flow_figures.sensitivity_figure(shown, names, colour, words=words),
         key="probe_sensitivity",
         file_name=f"{name}-sensitivity",
-        alt=words.said("Share of each cluster's texts that left it; the CSV has the numbers."),
+        alt=f"Share of each cluster's {words.items} that left it; the CSV has the numbers.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(

@@ -11,7 +11,7 @@ from mauve_app.components import focus, jobs
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.url.parameters import State
 from mauve_core.analyses.probe_results import ProbeTable
 from mauve_core.analyses.probes import ProbeTask
@@ -41,7 +41,7 @@ _ALL, _CLUSTER, _LASSO, _METADATA = "all", "cluster", "lasso", "metadata"
 def obstacle(run: Run) -> str:
     """Why the run cannot be probed; empty if it can, or if only trying will tell."""
     if run.comparison.config.encoder is None:
-        return run.comparison.words.said("This run was made from given features, so changed texts cannot be encoded.")
+        return f"This run was made from given features, so changed {run.comparison.words.items} cannot be encoded."
     missing = without_features(run)
     if missing:
         items = run.comparison.words.items
@@ -55,7 +55,9 @@ def show(run: Run, state: State, table: ProbeTable | None) -> None:
     initial = ProbeTask(run.id).specs(run) if table is None else _stored(table)
     chosen = _chosen(kind_of(run.comparison.human.kind), f"probes_chosen_{suffix}", initial)
     press = st.container(gap="small")
-    with st.popover(run.comparison.words.said("Texts and splits"), icon=":material/tune:", key=f"probes_more_{suffix}"):
+    with st.popover(
+        f"{run.comparison.words.items.capitalize()} and splits", icon=":material/tune:", key=f"probes_more_{suffix}"
+    ):
         source, rows, enough = _texts(run, state, table, suffix)
         splits = _splits(table, suffix)
     ready = enough and bool(chosen)
@@ -99,7 +101,7 @@ def _pace(run: Run, source: str, encodings: int, n: int) -> None:
             key="probes_time",
             on_click=_time,
             args=(run.id,),
-            help=said(f"Loads the encoder and encodes {cache.TIMED_TEXTS} texts to measure its pace."),
+            help=f"Loads the encoder and encodes {cache.TIMED_TEXTS} {words().items} to measure its pace.",
         )
         return
     with st.spinner("Measuring the pace of the encoder"):
@@ -124,7 +126,7 @@ def _texts(run: Run, state: State, table: ProbeTable | None, suffix: str) -> tup
     sources = list(run.corpora)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         source = st.selectbox(
-            run.comparison.words.said("Texts of"),
+            f"{run.comparison.words.items.capitalize()} of",
             sources,
             index=sources.index(table.source) if table is not None and table.source in sources else 0,
             key=f"probes_source_{suffix}",
@@ -181,7 +183,7 @@ def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple
 def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
     metadata = run.corpora[source].metadata
     if not len(metadata.columns):
-        st.caption(run.comparison.words.said("These texts have no metadata."))
+        st.caption(f"These {run.comparison.words.items} have no metadata.")
         return ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         field = st.selectbox("Field", list(metadata.columns), key=f"probes_field_{suffix}_{source}", width=240)

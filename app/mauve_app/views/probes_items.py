@@ -24,7 +24,7 @@ from mauve_app import cache
 from mauve_app.components import page_chrome, texts
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.texts import snippet
 from mauve_app.server import access
 from mauve_app.url import bound, session
@@ -75,7 +75,7 @@ def _texts(run: Run, source: str, spec: str, ids: tuple[str, ...], key: str) -> 
         if after[text_id] != (before := corpus.texts[rows[text_id]])
     ]
     if not changed:
-        st.caption(said("No text of the first split's compared half changed."))
+        st.caption(f"No {words().item} of the first split's compared half changed.")
         return
     _changed_texts(changed, key=key, on_try=lambda text_id: open_with(run.id, source, rows[text_id]))
 

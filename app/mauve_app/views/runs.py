@@ -26,7 +26,7 @@ from mauve_core.encoders.features import FeatureStore
 from mauve_core.figures import leaderboard
 from mauve_core.runs import DeletedRun, Run, RunStore, RunSummary
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import HUMAN_VS_HUMAN, letters_sentence, texts_interval
+from mauve_core.scoring.tables import letters_sentence, texts_interval
 
 NEW_RUN_PAGE = "views/new_run.py"
 SECTIONS: dict[RunsSection, str] = {"runs": "All runs", "pair": "Compare two", "bin": "Bin and disk"}
@@ -160,7 +160,8 @@ def _difference(left: Run, right: Run) -> None:
         st.table(_shown(found), border="horizontal", hide_index=True)
     else:
         st.markdown(
-            left.comparison.words.said("Nothing: both runs were made with the same settings from the same human texts.")
+            "Nothing: both runs were made with the same settings from the same "
+            f"{left.comparison.words.reference_items}."
         )
     if not counted:
         _leaderboard(left, right, one_leaderboard(left.comparison, right.comparison, TITLES))
@@ -206,7 +207,7 @@ def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
         f"A: {escaped(left.name)}. B: {escaped(right.name)}. Pairwise partition: each candidate with the "
         f"{left.comparison.human.n:,} {words.reference_items}. Mean ± sd over k-means seeds; below it the "
         f"{texts_interval(board.config.score.confidence, words.items)}. {letters_sentence(board)} "
-        f"{words.said(HUMAN_VS_HUMAN).capitalize()}: that of A.{_twice(left.comparison, right.comparison)}"
+        f"{words.halves.capitalize()}: that of A.{_twice(left.comparison, right.comparison)}"
     )
 
 

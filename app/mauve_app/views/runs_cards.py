@@ -22,7 +22,7 @@ from mauve_app.components import comparison_settings, jobs
 from mauve_app.components.jobs import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import change, or_error
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.server import access, origins
 from mauve_app.server.run_files import export_url
 from mauve_app.url import session
@@ -132,7 +132,7 @@ def _actions(summary: RunSummary) -> None:
     with st.container(horizontal=True, width="content", gap="xsmall"):
         for kind, label, icon, tip in (
             ("edit", "Edit", ":material/edit:", "Name, tags and notes"),
-            ("again", "Duplicate", ":material/content_copy:", said("Compare the same texts with other settings")),
+            ("again", "Duplicate", ":material/content_copy:", f"Compare the same {words().items} with other settings"),
         ):
             st.button(
                 label,
@@ -355,9 +355,10 @@ def _again_form(run_id: str, *, close: Callable[[], None]) -> None:
     if run is None:
         return
     kind = kind_of(run.comparison.human.kind)
-    said = kind.words.said
+    words = kind.words
     st.caption(
-        said("The texts come from this run, as do their features if the encoder is unchanged. The result is a new run.")
+        f"The {words.items} come from this run, as do their features if the encoder is unchanged. The result is a new "
+        "run."
     )
     names = [candidate.name for candidate in run.comparison.candidates]
     selected = st.multiselect("Candidates", names, names, key=f"again_kept_{run_id}")
@@ -369,13 +370,13 @@ def _again_form(run_id: str, *, close: Callable[[], None]) -> None:
         changes.get("encoder"),
         kind,
         skipped=_SHOWN,
-        note=said(comparison_settings.ENCODES_AGAIN),
+        note=words.fill(comparison_settings.ENCODES_AGAIN),
     )
     config = or_error(changed, before, changes)
     if config is None:
         return
     if config.encoder != before.encoder:
-        again = said("With these settings the texts are encoded again, unless they already have been.")
+        again = f"With these settings the {words.items} are encoded again, unless they already have been."
         st.caption(f":material/autorenew: {again}")
     suggested = suggested_name(run.name, before, config)
     name = st.text_input("Name of the new run", key=f"again_name_{run_id}", placeholder=suggested)
@@ -395,7 +396,7 @@ def _again_form(run_id: str, *, close: Callable[[], None]) -> None:
 def _encoder(run: Run, kind: Kind, before: EncoderConfig | None) -> dict[str, Any]:
     """The encoder settings, as keywords of ``changed``."""
     own = before is None and not st.toggle(
-        kind.words.said("Encode the texts"),
+        f"Encode the {kind.words.items}",
         key=f"again_encode_{run.id}",
         help="The run's features were supplied; an encoder makes new ones.",
     )
@@ -420,12 +421,12 @@ def _encoder(run: Run, kind: Kind, before: EncoderConfig | None) -> dict[str, An
                 1_000_000,
                 shown.max_tokens,
                 key=f"again_tokens_{run.id}",
-                help=f"Longer texts are cut to this length. {comparison_settings.ENCODES_AGAIN}",
+                help=f"Longer texts are cut to this length. {kind.words.fill(comparison_settings.ENCODES_AGAIN)}",
             )
         )
     if "with_prompt" in asked:
         prompts = all(corpus.prompts is not None for corpus in run.corpora.values())
-        again = f"Prompt and text together. {comparison_settings.ENCODES_AGAIN}"
+        again = f"Prompt and text together. {kind.words.fill(comparison_settings.ENCODES_AGAIN)}"
         found["with_prompt"] = third.toggle(
             "Encode prompts too",
             shown.with_prompt,
@@ -446,7 +447,7 @@ def _scores(run_id: str, kind: Kind, before: CompareConfig) -> dict[str, Any]:
         score.k,
         key=f"again_k_{run_id}",
         placeholder="n / 10",
-        help=kind.words.said(comparison_settings.K_HELP),
+        help=kind.words.fill(comparison_settings.K_HELP),
     )
     return {
         "k": None if k is None else int(k),
@@ -466,7 +467,7 @@ _ROUND, _CAME = "import_round", "import_came"
 def export_button(summary: RunSummary) -> None:
     """A link to the run as one file, created on request (``mauve_app.server.run_files``)."""
     most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
-    tip = said("Texts, scores, clusters and features in one file that can be imported elsewhere")
+    tip = f"{words().items.capitalize()}, scores, clusters and features in one file that can be imported elsewhere"
     if summary.bytes > most:
         tip += ", with `mauve-lens runs import`: it is too large for a browser to send"
     key, icon = f"export_{summary.id}", ":material/download:"

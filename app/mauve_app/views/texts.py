@@ -12,7 +12,7 @@ import streamlit as st
 from mauve_app import cache
 from mauve_app.components import charts, page_chrome, text_search
 from mauve_app.components.markup import escaped
-from mauve_app.components.page_chrome import said
+from mauve_app.components.page_chrome import words
 from mauve_app.components.sidebar import opened_run
 from mauve_app.components.text_search import Found, share_in_words
 from mauve_app.selection import clicked_value
@@ -40,7 +40,9 @@ _SOURCES = "texts_sources"
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.head(said("Texts"), said("What do people and models write, and how often does each write it?"))
+    page_chrome.head(
+        words().items.capitalize(), f"What do {words().reference} and model {words().items} contain, and how often?"
+    )
     run, state = opened_run(), session.current()
     search = text_search.of(run, state)
     with st.container(horizontal=True, vertical_alignment="bottom", key="texts_search"):
@@ -107,11 +109,13 @@ def _shares(run: Run, search: TextSearch) -> None:
         file_name=name,
         on_select=_choose_source,
         selection_mode="points",
-        alt=said("Share of each source's texts that the search found, with its interval; the CSV has the numbers."),
+        alt=f"Share of each source's {words().items} that the search found, with its interval; the CSV has the "
+        "numbers.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            said("Lines: 95% intervals by Wilson, each by itself. Click a row for its texts alone."), width="stretch"
+            f"Lines: 95% intervals by Wilson, each by itself. Click a row for its {words().items} alone.",
+            width="stretch",
         )
         charts.csv_button(
             lambda: pd.DataFrame([vars(each) | {"share": each.share} for each in shares]),
@@ -132,7 +136,7 @@ def _list(run: Run, search: TextSearch, found: Found) -> None:
     stack = cache.stack(run.id)
     places = np.flatnonzero(text_search.stacked(found, stack.names))
     if not places.size:
-        st.caption(said("No text has this. Search for fewer words, or for their beginnings: `rain*`."))
+        st.caption(f"No {words().item} has this. Search for fewer words, or for their beginnings: `rain*`.")
         return
     text_search.show_list(run, search, places)
 

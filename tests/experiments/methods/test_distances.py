@@ -82,7 +82,7 @@ def test_the_linear_frontier_has_no_spread_over_texts_between_many_clusters(monk
     given = sides(0.4, groups=GROUPS)
     linear, barycentric = (fit(name, given, SeedSequence(1)) for name in FRONTIERS)
     assert linear.left_out(Method("transport-linear")) is None
-    assert "no spread over texts: more than 9 clusters" in linear.notes[0]
+    assert "no jackknife: more than 9 clusters" in linear.notes[0]
     assert barycentric.left_out(Method("transport-barycentric")).shape == (GROUPS,)
     assert "10 clusters" in barycentric.notes[0]
 

@@ -168,7 +168,7 @@ def test_the_answer_counts_how_methods_order_the_candidates() -> None:
     assert answer(MethodTable((first, alike, within, unknown)), None) == (
         "The ranking does not depend on the method beyond the spread. Of 3 methods beside k-means · MAUVE: 1 gives "
         "the same order; 1 reverses only pairs that one of the two cannot tell apart; of 1 without "
-        "intervals over texts this is not known: Classifier · MAUVE."
+        "intervals this is not known: Classifier · MAUVE."
     )
     assert answer(MethodTable((first, apart, alike)), None) == (
         "The ranking depends on the method. Of 2 methods beside k-means · MAUVE: 1 reverses pairs that both tell "

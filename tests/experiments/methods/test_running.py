@@ -87,7 +87,7 @@ def test_every_estimator_finds_the_order_that_is_true(run, estimator, monkeypatc
     assert closeness[0] > closeness[1] > closeness[2]
     sign = 1 if result.method.higher_is_closer else -1
     if estimator in ("drmm", "lattice"):  # so many bins that even equal sides hardly meet in one
-        assert "fewer texts than bins" in " ".join(result.notes)
+        assert "fewer points than bins" in " ".join(result.notes)
     else:
         assert sign * result.ceiling.value > closeness[2]
     assert result.ceiling.n == run.comparison.human.n // 2

@@ -23,6 +23,7 @@ from mauve_core.analyses.text_measures import (
     measure_tests_sentence,
     ranked_tests,
 )
+from mauve_core.base.words import TEXTS
 
 SHIFTS = {"near": 0.5, "under": -0.7, "far": 4.0, "same": 0.0}
 
@@ -290,7 +291,7 @@ def test_the_sentence_names_who_is_closest_and_who_is_not_told_apart(measured: M
     untold = [name for name in names[1:] if not apart[frozenset((names[0], name))]]
     assert len(untold) == 2
     assert closest_sentence(measured, "length", order, lambda name: f"<{name}>") == (
-        f"Closest to people: <{names[0]}>. Not told apart from it: <{untold[0]}> and <{untold[1]}>."
+        f"Closest to the human texts: <{names[0]}>. Not told apart from it: <{untold[0]}> and <{untold[1]}>."
     )
-    assert "both T(A) = T(B) and T(P) midway" in measure_tests_sentence(measured.tests("length"))
-    assert "midway" not in measure_tests_sentence(measured.tests("length", "value"))
+    assert "both T(A) = T(B) and T(P) midway" in measure_tests_sentence(measured.tests("length"), TEXTS)
+    assert "midway" not in measure_tests_sentence(measured.tests("length", "value"), TEXTS)
