@@ -240,7 +240,7 @@ def test_an_interruption_ends_a_worker_that_has_just_answered(
 def test_what_a_task_prints_is_no_answer_and_an_error_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     program = """
 import pickle, sys
-from mauve_core.shards import tasks, worker
+from mauve_core.shards import tasks
 
 class Odd(Exception):
     def __init__(self, one, two):
@@ -252,8 +252,8 @@ def odd(folder, name, args):
         raise Odd("this", "that")
     return 5
 
-worker.carry_out = odd
-worker.main()
+tasks.carry_out = odd
+tasks.main()
 """
     requests = b"".join(pickle.dumps(("here", name, ())) for name in ("go", "fail", "go"))
     done = subprocess.run([sys.executable, "-c", program], input=requests, capture_output=True, check=True)
