@@ -421,11 +421,11 @@ def _about_their_means(resampled: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
     """Return every score of one candidate under each seed, for the texts and for their resamples."""
-    found = {
-        name: [_values(score, parts, scale) for parts in (basis.parts[name].values, basis.parts[name].resampled)]
-        for name, score in SCORES.items()
-    }
-    return {name: Spread(*each, basis.generations, basis.rate) for name, each in found.items()}
+    found = {}
+    for name, score in SCORES.items():
+        own, drawn = (_values(score, each, scale) for each in (basis.parts[name].values, basis.parts[name].resampled))
+        found[name] = Spread(own, drawn, basis.generations, basis.rate)
+    return found
 
 
 def _values(score: Score, parts: NDArray[np.float64], scale: float) -> NDArray[np.float64]:

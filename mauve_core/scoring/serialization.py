@@ -318,9 +318,8 @@ class EstimateJson(TypedDict):
 def scores_kind() -> type:
     """A TypedDict of the scores of a candidate, each an :class:`EstimateJson`."""
     fields: dict[str, Any] = {name: Annotated[EstimateJson, Ranged(*score.bounds)] for name, score in SCORES.items()}
-    kind: Any = TypedDict(
-        "ScoresJson", {name: each if name in LASTING else NotRequired[each] for name, each in fields.items()}
-    )
+    fields = {name: each if name in LASTING else NotRequired[each] for name, each in fields.items()}
+    kind: Any = TypedDict("ScoresJson", fields)  # type: ignore[misc]
     about = "".join(f"{name} : EstimateJson\n    {score.about}\n" for name, score in SCORES.items())
     kind.__doc__ = f"The scores of a candidate.\n\nAttributes\n----------\n{about}"
     return kind
