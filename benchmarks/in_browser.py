@@ -114,7 +114,12 @@ def running(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    environment = {**os.environ, "PYTHONPATH": str(checkout), "MAUVE_LENS_HOME": str(home.absolute()), **added}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": f"{checkout}{os.pathsep}{checkout / 'app'}",
+        "MAUVE_LENS_HOME": str(home.absolute()),
+        **added,
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", *command, "--server.port", str(port), "--server.headless", "true"],
         cwd=checkout,

@@ -223,7 +223,7 @@ NO_TEST = "unknown"
 
 
 def report(options: argparse.Namespace) -> str:
-    have = {"features"} | ({"model"} if options.scorer else set())
+    have = {"features", "words"} | ({"model"} if options.scorer else set())
     names = [
         item.name
         for item in MEASURES.values()

@@ -170,7 +170,8 @@ def drawn(pool: Sequence[str], rng: Rng) -> tuple[list[str], list[str]]:
 
 
 def found_between(human: Sequence[str], model: Sequence[str], seed: int) -> tuple[Finding, ...]:
-    return find(Sides("the model", (*human, *model), len(human)), q=Q, seed=seed)
+    units = np.arange(len(human) + len(model))
+    return find(Sides("the model", (*human, *model), len(human), units), q=Q, seed=seed)
 
 
 def measure(pool: Sequence[str], splits: int) -> tuple[list[list[str]], list[int], list[float]]:
