@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_core.analyses.diversity import ABOUT_AGREEMENT, diversity_of_run, missed_sentence, sentence
 from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.base.words import TEXTS
 from mauve_core.runs import Run
 from tests.planted_modes import store_modes
 
@@ -36,7 +37,7 @@ def test_each_candidate_has_its_sentence_until_the_features_are_gone(open_page: 
     found, words = diversity_of_run(run), said(app)
     for name, own in found.candidates.items():
         assert with_plain_spaces(sentence(name, own, found.gap)) in words
-        assert with_plain_spaces(missed_sentence(found.missed[name])) in words
+        assert with_plain_spaces(missed_sentence(found.missed[name], TEXTS)) in words
     assert ABOUT_AGREEMENT in words
     assert "not measured: once." in words
     (pairs,) = [each.value for each in app.dataframe if "as close?" in each.value.columns]
