@@ -29,13 +29,13 @@ WORDS = ("first", "second")
 SERVER = """
 import dataclasses, json, sys, time
 from mauve_core.base.errors import InputError
-from mauve_core.jobs import locks, queue
+from mauve_core.jobs import queue, state
 from mauve_core.runs import RunStore
 from mauve_core.analyses.task_registry import read_task
 
 me, jobs, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 task = read_task("comparison", json.loads(sys.argv[4]))
-locks.PATIENCE_S = 120.0
+state.PATIENCE_S = 120.0
 store = RunStore()
 count = dict.fromkeys(("described", "removed", "deleted", "restored", "late"), 0)
 

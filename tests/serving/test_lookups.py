@@ -101,11 +101,11 @@ def test_pages_do_not_ask_and_their_workers_may(tmp_path: Path) -> None:
     script = """
 import subprocess, sys
 from mauve_core.encoders import hub, check_model, identify
-from mauve_core.encoders.servers import client
+from mauve_core.encoders import servers
 from mauve_core.base.errors import ModelUnavailableError
 hub.never_ask()
 hub.never_ask()
-print(client._never)
+print(servers._never)
 check_model("nobody/nothing")  # whether there is one, the worker finds out
 for name in ("nobody/nothing", "no such model"):
     try:

@@ -174,8 +174,8 @@ def test_the_app_starts_without_the_texts_of_the_demo_study(
 def test_the_app_and_the_demo_need_nothing_but_the_core(own_home: Any) -> None:
     program = (
         "from mauve_app.server import serve\nserve.prepare()\nserve.application()\n"
-        "from mauve_core.demo import demo_run\n"
-        "assert sys.version_info >= (3, 14) or len(demo_run.demo_corpora()[1]) == 11\n"
+        "from mauve_core.demo import texts\n"
+        "assert sys.version_info >= (3, 14) or len(texts.demo_corpora()[1]) == 11\n"
         "assert ABSENT.isdisjoint(name.partition('.')[0] for name in sys.modules), 'one was imported'\n"
     )
     ended = subprocess.run([sys.executable, "-c", WITHOUT + program], capture_output=True, text=True)
