@@ -73,8 +73,8 @@ def nearest_tests(changed: Iterable[str], *, root: Path) -> list[str]:
 
 
 def _of_same_name(path: PurePosixPath, root: Path) -> Iterator[str]:
-    """``test_divergences.py`` for ``divergences.py`` and for what lies in ``divergences/``."""
-    names = {path.stem, path.parent.name}
+    """``test_map_view.py`` for ``map.py``, for what lies in ``map/`` and for ``map_selection.py``."""
+    names = {path.stem, path.parent.name, path.stem.partition("_")[0]}
     for folder in _folders(path):
         for test in _files(str(folder), root):
             name = PurePosixPath(test).stem.removeprefix("test_")

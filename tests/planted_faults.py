@@ -65,24 +65,27 @@ FAULTS = {
     "decoding: draws from the reversed distribution": Fault(
         "mauve_core/decoding/decoders.py", "cumulative = weights.cumsum", "cumulative = weights.flip(-1).cumsum"
     ),
-    "judgments: a tie is a whole win": Fault(
+    "analyses: a tie is a whole win": Fault(
         "mauve_core/analyses/human_ranking.py", "(tied + tied.T) / 2", "(tied + tied.T)"
     ),
     "scoring: labels in the wrong order": Fault(
         "mauve_core/scoring/partitioning.py", "np.split(labels,", "np.split(labels[::-1],"
     ),
-    "store: a run that is copied into its place": Fault(
+    "runs: a run that is copied into its place": Fault(
         "mauve_core/runs/placing.py",
         "return move_folder(folder, final)",
         "return Path(shutil.copytree(folder, final))",
     ),
-    "analysis: weights of the cluster before": Fault(
+    "findings: what the model adds is what it misses": Fault(
+        "mauve_core/findings/clusters.py", "[ADDS, MISSES], \"\")", "[MISSES, ADDS], \"\")"
+    ),
+    "analyses: weights of the cluster before": Fault(
         "mauve_core/analyses/gap.py", "[partition.labels[source]]", "[partition.labels[source] - 1]"
     ),
-    "experiments: the first half for the first third": Fault(
+    "texts: the first half for the first third": Fault(
         "mauve_core/texts/perturbations.py", "len(words) / 3)", "len(words) / 2)"
     ),
-    "tasks: the texts left out stay, and the others go": Fault(
+    "analyses: the texts left out stay, and the others go": Fault(
         "mauve_core/analyses/comparison_task.py", "if each not in gone]", "if each in gone]"
     ),
     "jobs: a waiting job is not active": Fault("mauve_core/jobs/state.py", '("queued", "running")', '("running",)'),
@@ -92,8 +95,8 @@ FAULTS = {
     "reporting: markup in a report": Fault(
         "mauve_core/reporting/html_report.py", "autoescape=True", "autoescape=False"
     ),
-    "serving: the end of a long password does not count": Fault(
-        "mauve_core/base/sharing.py", " and len(data) <= MAX_BYTES", ""
+    "base: the end of a long password does not count": Fault(
+        "mauve_core/base/sharing.py", " and len(data) <= MAX_PASSWORD_BYTES", ""
     ),
     "agents: a name stands in a sentence": Fault(
         "mauve_core/agents/answers.py", 'lambda name: f"[candidate {numbers[name]}]"', "str"

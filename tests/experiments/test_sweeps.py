@@ -146,9 +146,7 @@ def test_a_sweep_over_n_ends_with_the_run_itself(run: Run, no_encoding: None) ->
             assert (point.n, point.k) == (point.value, tenth_of_texts(int(point.value), int(point.value)))
         equals_the_run(sweep.line(name)[-1], run)
         assert sweep.line(name)[0].scores["mauve"].sd
-    assert any(
-        "the spread includes the choice of texts" in note and f"n = {N}, nothing" in note for note in sweep.notes
-    )
+    assert any("the spread includes their choice" in note and f"n = {N}, nothing" in note for note in sweep.notes)
     assert any("k follows n" in note for note in sweep.notes)
     assert sweep_run(run, "n", (40,)).points == tuple(point for point in sweep.points if point.n == 40)
 

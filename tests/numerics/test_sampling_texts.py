@@ -122,9 +122,9 @@ class TestRecommendTexts:
         slack = 5 * np.hypot(check.standard_error[0], advice.standard_error)
         assert 0.85 * advice.target - slack <= check.mean[0] <= advice.target + slack
         assert advice.reason.startswith(
-            f"At n = 600 human and 300 candidate texts, k = 40 the resampling error of the frontier integral is "
+            f"At n = 600 of P and 300 of Q, k = 40 the resampling error of the frontier integral is "
             f"{with_spread(advice.error, advice.standard_error)}; halving it requires about "
-            f"n = {advice.needed_n:,} human and {advice.needed_m:,} "
+            f"n = {advice.needed_n:,} of P and {advice.needed_m:,} of Q "
         )
         assert f"{advice.slope.value:.3f} ± {advice.slope.standard_error:.3f}" in advice.reason
 
@@ -162,7 +162,7 @@ class TestRecommendTexts:
         assert advice.error == advice.target == 0
         assert advice.needed_n <= 7
         assert advice.slope is None
-        assert advice.reason.endswith("is 0: no draw of texts changes the score.")
+        assert advice.reason.endswith("is 0: no draw changes the score.")
 
     def test_an_error_that_stays_is_said_to_stay(self):
         # Adding a tenth of the texts to every bin biases the estimate at any number of texts.

@@ -139,7 +139,7 @@ def test_human_texts_that_cannot_be_halved_are_said_to_be_so(alike):
         features[HUMAN] = np.repeat(features[HUMAN][:1], n, axis=0)
     result = compare(human, {"close": candidates["close"]}, CONFIG, features=features)
     assert result.halves is None
-    said = "human texts cannot be compared: " if alike else f"{n} human texts are too few"
+    said = "No human vs. human: " if alike else f"No human vs. human: {n} are too few"
     assert any(said in warning for warning in result.warnings)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from mauve_core.analyses.over_shards import closest_over_all, over_all_rows
 from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.words import TEXTS
 from mauve_core.findings.verdicts import ALL_COPY
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.result import Comparison
@@ -67,7 +68,7 @@ def test_the_closest_is_named_as_in_a_verdict(two: tuple[Plan, Path, ShardedComp
     assert str(closest_over_all(found, ["other"])).startswith("Under the features given, model has MAUVE"), (
         "what copies is left out"
     )
-    assert str(closest_over_all(found, ["other", "model"])) == ALL_COPY
+    assert str(closest_over_all(found, ["other", "model"])) == TEXTS.fill(ALL_COPY)
 
 
 def test_without_a_test_intervals_decide_and_that_is_said(

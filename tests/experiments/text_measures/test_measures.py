@@ -300,7 +300,7 @@ def test_shared_prompts_make_the_gap_surer_than_its_parts():
 def test_few_texts_have_no_spread_and_say_so():
     row = measure(collection(["a b"] * 3, "human"), {"q": collection(["a"] * 3)}, ["length"], context=Words()).rows[0]
     assert (row.model.sd, row.gap.low) == (None, None)
-    assert "fewer than 40" in row.note
+    assert "n is under 40" in row.note
 
 
 def test_what_is_missing_is_noted_or_refused():
