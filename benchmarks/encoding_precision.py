@@ -25,7 +25,7 @@ from mauve_core.demo.make_texts import ENCODER
 from mauve_core.demo.texts import demo_corpora
 from mauve_core.encoders import Encoder
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
-from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import score_counts
 
 Sides = dict[str, NDArray[np.floating]]
 

@@ -45,7 +45,7 @@ from mauve_core.shards.clustering import START_ITERATIONS, coordinates_path, rea
 from mauve_core.shards.comparison import compare_shards
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import SAMPLE_ROWS, Plan, Work, plan_of
-from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import score_counts
 
 WORKERS = 2
 ROWS_AT_ONCE = 8192

@@ -66,7 +66,7 @@ def part_of(path: Path) -> str:
 
 @cache
 def imports(path: Path) -> list[tuple[int, str]]:
-    """Line and absolute name of every module or name that the file imports."""
+    """Line and absolute name of every module or name that the file imports, with ``import_module``, too."""
     found = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -74,6 +74,8 @@ def imports(path: Path) -> list[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: a relative import"
             found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "import_module":
+            found += [(node.lineno, each.value) for each in node.args if isinstance(each, ast.Constant)]
     return found
 
 

@@ -39,25 +39,10 @@ from mauve_core.scoring.estimates import (
     two_sides,
 )
 from mauve_core.scoring.result import Comparison, Estimate, Partition
-from mauve_core.stats.divergences import (
-    added_count,
-    count_pairs,
-    frontier_integral,
-    probabilities,
-    score_counts,
-)
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.divergences import added_count, count_pairs, error_sums, frontier_integral, probabilities
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.stats.units import BLOCK_BYTES
-from mauve_core.stats.what_if import (
-    Bins,
-    ShiftedSums,
-    Step,
-    dropped,
-    error_sums,
-    matched,
-    shifted_sums,
-    weighted_counts,
-)
+from mauve_core.stats.what_if import Bins, ShiftedSums, Step, dropped, matched, shifted_sums, weighted_counts
 
 _Totals = tuple[NDArray[np.float64], NDArray[np.float64]]
 

@@ -41,10 +41,9 @@ from mauve_core.stats.bradley_terry import (
     score_intervals,
     standard_errors,
 )
-from mauve_core.stats.divergences import score_counts
 from mauve_core.stats.rank_correlation import WorstCase, spearman, worst_case_spearman
 from mauve_core.stats.resampling import jackknife_sd
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.texts import Corpus
 from mauve_core.texts.pairing import keys_of, unit_names
 

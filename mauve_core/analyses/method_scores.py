@@ -67,10 +67,10 @@ from mauve_core.runs.features import stored_features
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.streams import stream
 from mauve_core.scoring.tables import overlap, rank_label, standings, told_apart
-from mauve_core.stats.divergences import STAR_SMOOTHING
 from mauve_core.stats.multiple_tests import holm
 from mauve_core.stats.rank_correlation import spearman
 from mauve_core.stats.resampling import histogram_statistic, jackknife_sd, permutation_test, t_interval
+from mauve_core.stats.scores import STAR_SMOOTHING
 from mauve_core.stats.units import too_few
 from mauve_core.texts.pairing import keys_of, unit_names
 from mauve_core.texts.reading import Located

@@ -34,8 +34,7 @@ from mauve_core.scoring.partitioning import MIN_TEXTS, clustering_seeds, partiti
 from mauve_core.scoring.result import Candidate, Partition, SeedSpread
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
 from mauve_core.scoring.streams import stream
-from mauve_core.stats.divergences import score_counts
-from mauve_core.stats.scores import LASTING, SCORES
+from mauve_core.stats.scores import LASTING, SCORES, score_counts
 from mauve_core.stats.units import together
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import require_words

@@ -28,8 +28,8 @@ from mauve_core.estimators.token_sequences import Sequences, Windows, longest_ru
 from mauve_core.findings.sentences import Name, Sentence, sentence
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.sides import FEW_PER_CLUSTER
-from mauve_core.stats.divergences import score_counts
 from mauve_core.stats.resampling import difference_of_means
+from mauve_core.stats.scores import score_counts
 from mauve_core.texts import Corpus
 from mauve_core.texts.kinds import kind_of
 from mauve_core.texts.normalizing import without_tokens

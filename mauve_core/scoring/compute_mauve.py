@@ -33,7 +33,6 @@ from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.features import FeatureStore
 from mauve_core.stats.divergences import (
-    STAR_SMOOTHING,
     Frontier,
     divergence_frontier,
     frontier_integral,
@@ -41,6 +40,7 @@ from mauve_core.stats.divergences import (
     reference_weights,
     trapezoid_area,
 )
+from mauve_core.stats.scores import STAR_SMOOTHING
 
 # Texts of a side below which a warning says so, and how many JMLR 2023, section 8, advises.
 FEWEST_TEXTS, ADVISED_TEXTS = 100, 1000

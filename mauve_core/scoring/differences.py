@@ -36,10 +36,10 @@ from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.scoring.estimates import COUNT_BYTES, CountSamples, Spread, basis_of, spreads_of
 from mauve_core.scoring.result import SIGNIFICANT, Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
-from mauve_core.stats.divergences import REFERENCE_WEIGHTS, score_counts
+from mauve_core.stats.divergences import REFERENCE_WEIGHTS
 from mauve_core.stats.multiple_tests import detectable, holm
 from mauve_core.stats.resampling import counts_by_side, jackknife_parts, sequential_p_value, t_interval
-from mauve_core.stats.scores import REFERENCE_SCORE, SCORES
+from mauve_core.stats.scores import REFERENCE_SCORE, SCORES, score_counts
 from mauve_core.stats.units import draw_slots, too_few
 
 # Groups of units that the jackknife leaves out in turn.

@@ -25,14 +25,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Estimate, LikeForLike, Partition
 from mauve_core.scoring.streams import half_seeds, splits_of, stream
-from mauve_core.stats.divergences import (
-    added_count,
-    count_pairs,
-    integral_terms,
-    probabilities,
-    score_parts,
-)
-from mauve_core.stats.scores import SCORES, Score
+from mauve_core.stats.divergences import added_count, count_pairs, integral_terms, probabilities
+from mauve_core.stats.scores import SCORES, Score, score_parts
 from mauve_core.stats.units import (
     RATE_REPLICATES,
     Draws,

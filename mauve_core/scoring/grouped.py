@@ -42,14 +42,9 @@ from mauve_core.scoring.differences import (
 from mauve_core.scoring.estimates import ScoreBasis, Spread, basis_of_parts, spreads_of
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
-from mauve_core.stats.divergences import (
-    frontier_integral,
-    probabilities,
-    score_counts,
-    score_parts,
-)
+from mauve_core.stats.divergences import frontier_integral, probabilities
 from mauve_core.stats.resampling import sequential_p_value
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts, score_parts
 from mauve_core.stats.units import RATE_REPLICATES, exchange_rate, few_units
 
 # Bins of resampled histograms that are held at once.

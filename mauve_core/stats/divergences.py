@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,6 @@ from scipy.special import expit, rel_entr, xlogy
 
 from mauve_core.base.errors import InputError
 from mauve_core.stats import _checks
-from mauve_core.stats.scores import SCORES, Function
 
 # Smoothings of published MAUVE and of MAUVE*: name -> texts added to every bin.
 ADDED_COUNT = {"none": 0.0, "krichevsky-trofimov": 0.5}
@@ -448,6 +446,30 @@ def frontier_of_terms(p: ArrayLike, q: ArrayLike, weights: ArrayLike, terms: Ter
     return Frontier(grid, type_1, type_2)
 
 
+def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(..., 2, m) sums over the bins of q log(q / r) and of p log(p / r) at each weight of the grid, unchecked.
+
+    p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins. KL(Q || R) = sum q log q -
+    sum q log r, and KL(P || R) likewise, so both take one logarithm, log r, and are several times as fast as
+    ``divergence_frontier``. Being differences of sums, they are accurate to about 1e-14 nats in absolute, not relative,
+    terms, and may be as far below 0. Enough for rankings.
+    """
+    p, q = np.broadcast_arrays(p, q)
+    shape, k = p.shape[:-1], p.shape[-1]
+    left, right = p.reshape(-1, k), q.reshape(-1, k)
+    errors = np.empty((len(left), 2, REFERENCE_WEIGHTS.size))
+    for part in _checks.row_blocks(len(left), max(1, _BLOCK // k)):
+        sides = right[part], left[part]
+        own = [xlogy(side, side).sum(axis=-1) for side in sides]
+        for column, weight in enumerate(REFERENCE_WEIGHTS):
+            mixture = weight * left[part] + (1 - weight) * right[part]
+            mixture[mixture == 0] = 1.0  # empty on both sides, where 0 log 0 = 0
+            np.log(mixture, out=mixture)
+            for kind, side in enumerate(sides):
+                errors[part, kind, column] = own[kind] - np.einsum("ij,ij->i", side, mixture)
+    return errors.reshape(*shape, 2, REFERENCE_WEIGHTS.size)
+
+
 def mauve(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> NDArray[np.float64]:
     """MAUVE on the reference grid, comparable with published values (JMLR 2023, equation 5).
 
@@ -541,63 +563,6 @@ def _curve_at(
     slope = -c * (ratio.sum(axis=-1) * (weight * rest)[:, 0])
     with np.errstate(under="ignore"):
         return np.exp(-c * type_1), np.exp(-c * type_2), slope
-
-
-# Smoothing of MAUVE*, which the star marks (JMLR 2023, section 6.5).
-STAR_SMOOTHING = "krichevsky-trofimov"
-
-
-def score_counts(
-    p_counts: ArrayLike, q_counts: ArrayLike, *, scale: float = 5.0, smoothing: str = "none"
-) -> dict[str, NDArray[np.float64]]:
-    """Scores of one or many pairs of histograms over the same bins.
-
-    Parameters
-    ----------
-    p_counts, q_counts : (..., k) array
-        Human texts and candidate texts in each bin; leading axes broadcast.
-    scale : float > 0
-        The constant c of MAUVE.
-    smoothing : str
-        Name for :func:`probabilities`. It applies to every score but those with a smoothing of their own, as
-        ``mauve_star`` with Krichevsky-Trofimov.
-
-    Returns
-    -------
-    dict of str to (...) float64 array
-        By name in :data:`mauve_core.stats.scores.SCORES`, within their bounds. JMLR 2023, sections 3.2 and 6.5.
-
-    Raises
-    ------
-    InputError
-        Counts are negative, not finite or all zero; the numbers of bins differ; the scale or smoothing is not usable.
-    """
-    parts = score_parts(p_counts, q_counts, smoothing)
-    return {name: score.value(parts[name], scale) for name, score in SCORES.items()}
-
-
-def score_parts(
-    p_counts: ArrayLike, q_counts: ArrayLike, smoothing: str = "none", pairs: CountPairs | None = None
-) -> dict[str, NDArray[np.float64]]:
-    """Of every score of histograms, what does not depend on the scaling constant (:class:`scores.Score`).
-
-    Parameters and errors are those of :func:`score_counts`. ``pairs``, :func:`count_pairs` of the counts, are used for
-    scores that are sums over bins, unless the smoothing needs the other counts.
-    """
-
-    @cache
-    def shares(smoothed: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return probabilities(p_counts, smoothed), probabilities(q_counts, smoothed)
-
-    @cache  # scores of the same function and smoothing have the same parts
-    def parts(of: Function, terms: Function | None, smoothed: str) -> NDArray[np.float64]:
-        added = added_count(smoothed)
-        if pairs is None or terms is None or added is None:
-            return of(*shares(smoothed))
-        table = terms(*pairs.probabilities(added))
-        return pairs.sums(table.reshape(len(table), -1)).reshape(*pairs.shape, *table.shape[1:])
-
-    return {name: parts(each.of, each.terms, each.smoothing or smoothing) for name, each in SCORES.items()}
 
 
 # Look codes up in a table instead of sorting if the table is at most this many times as long as the cells.

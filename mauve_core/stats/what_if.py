@@ -29,15 +29,8 @@ from scipy.special import xlogy
 
 from mauve_core.base.errors import InputError
 from mauve_core.stats import _checks
-from mauve_core.stats.divergences import (
-    ADDED_COUNT,
-    REFERENCE_WEIGHTS,
-    CountPairs,
-    integral_terms,
-    probabilities,
-    score_counts,
-)
-from mauve_core.stats.scores import SCORES, Score
+from mauve_core.stats.divergences import ADDED_COUNT, REFERENCE_WEIGHTS, CountPairs, integral_terms, probabilities
+from mauve_core.stats.scores import SCORES, Score, score_counts
 
 # Numbers whose logarithms are taken at once, so that they stay in a core's cache.
 _BLOCK = 1 << 15
@@ -117,30 +110,6 @@ def matched(p_counts: ArrayLike, q_counts: ArrayLike, clusters: Sequence[int]) -
         raise InputError(f"The candidate has no text in {where}, so weights cannot give it any")
     weights = np.full(p.size, rest / own if own > 0 else 1.0)
     return np.where(chosen, np.divide(p, q, out=np.ones_like(q), where=q > 0), weights)
-
-
-def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(..., 2, m) sums over the bins of q log(q / r) and of p log(p / r) at each weight of the grid, unchecked.
-
-    p and q (..., k) are at least 0 and need not sum to 1: they may be a subset of the bins. KL(Q || R) = sum q log q -
-    sum q log r, and KL(P || R) likewise, so both take one logarithm, log r, and are several times as fast as
-    ``divergence_frontier``. Being differences of sums, they are accurate to about 1e-14 nats in absolute, not relative,
-    terms, and may be as far below 0. Enough for rankings.
-    """
-    p, q = np.broadcast_arrays(p, q)
-    shape, k = p.shape[:-1], p.shape[-1]
-    left, right = p.reshape(-1, k), q.reshape(-1, k)
-    errors = np.empty((len(left), 2, REFERENCE_WEIGHTS.size))
-    for part in _checks.row_blocks(len(left), max(1, _BLOCK // k)):
-        sides = right[part], left[part]
-        own = [xlogy(side, side).sum(axis=-1) for side in sides]
-        for column, weight in enumerate(REFERENCE_WEIGHTS):
-            mixture = weight * left[part] + (1 - weight) * right[part]
-            mixture[mixture == 0] = 1.0  # empty on both sides, where 0 log 0 = 0
-            np.log(mixture, out=mixture)
-            for kind, side in enumerate(sides):
-                errors[part, kind, column] = own[kind] - np.einsum("ij,ij->i", side, mixture)
-    return errors.reshape(*shape, 2, REFERENCE_WEIGHTS.size)
 
 
 def paired_shares(p_counts: ArrayLike, q_counts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -238,7 +207,7 @@ def greedy(
     steps : int
         Largest number of steps.
     scale, smoothing
-        See :func:`mauve_core.stats.divergences.score_counts`.
+        See :func:`mauve_core.stats.scores.score_counts`.
 
     Returns
     -------

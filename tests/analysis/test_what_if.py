@@ -13,8 +13,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.estimates import count_blocks, resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.result import Comparison, Estimate
-from mauve_core.stats.divergences import score_counts
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.stats.units import Draws, centred_interval
 from tests import handmade
 

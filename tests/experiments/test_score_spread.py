@@ -17,8 +17,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.runs import Run, RunStore
 from mauve_core.runs.ratings import RatingStore, pair_plan
-from mauve_core.stats.divergences import score_counts
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 from tests.repeated import store_repeated
 from tests.synthetic import make_run
 

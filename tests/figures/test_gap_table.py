@@ -12,7 +12,8 @@ from mauve_core.analyses.gap import DIRECTIONS, TOGETHER, ledger_rows, row_label
 from mauve_core.base.config import HUMAN
 from mauve_core.findings.clusters import cluster_table, with_intervals
 from mauve_core.scoring.result import Partition
-from mauve_core.stats.divergences import frontier_integral, probabilities, score_counts
+from mauve_core.stats.divergences import frontier_integral, probabilities
+from mauve_core.stats.scores import score_counts
 from mauve_core.stats.what_if import Step, greedy
 
 # Sums of at most 60 terms below 1, in another order.

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import score_counts
 from mauve_core.stats.units import centred_interval, resampled_counts
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 
 from mauve_core.base.errors import InputError
-from mauve_core.stats.divergences import frontier_integral, mauve, mid_point, score_counts
+from mauve_core.stats.divergences import frontier_integral, mauve, mid_point
+from mauve_core.stats.scores import score_counts
 from tests.numerics.histograms import count_pairs
 
 

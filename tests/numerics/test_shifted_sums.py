@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.stats.divergences import count_pairs, frontier_integral
-from mauve_core.stats.what_if import REACH, Bins, error_sums, shifted_sums
+from mauve_core.stats.divergences import count_pairs, error_sums, frontier_integral
+from mauve_core.stats.what_if import REACH, Bins, shifted_sums
 
 K, SEEDS = 30, 2
 

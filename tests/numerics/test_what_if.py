@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.stats.divergences import ADDED_COUNT, divergence_frontier, probabilities, score_counts
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.divergences import ADDED_COUNT, divergence_frontier, error_sums, probabilities
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.stats.what_if import (
     _NODES,
     ACTIONS,
@@ -19,7 +19,6 @@ from mauve_core.stats.what_if import (
     _moves,
     capped,
     dropped,
-    error_sums,
     greedy,
     matched,
     weighted_counts,

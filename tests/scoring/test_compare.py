@@ -18,9 +18,9 @@ from mauve_core.scoring.estimates import TwoSides, basis_of_sides, estimates_of,
 from mauve_core.scoring.partitioning import MIN_TEXTS, partitions
 from mauve_core.scoring.result import OTHER_HALF, Partition
 from mauve_core.scoring.streams import half_seeds
-from mauve_core.stats.divergences import kl_divergence, probabilities, score_counts
+from mauve_core.stats.divergences import kl_divergence, probabilities
 from mauve_core.stats.f_divergences import mauve_f
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.stats.units import each_alone
 from mauve_core.texts import corpus_from_texts
 from tests.resampled import sample_counts

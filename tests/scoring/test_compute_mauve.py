@@ -25,7 +25,7 @@ from mauve_core.clusters.reduction import reduce_features
 from mauve_core.encoders import Encoder, encode
 from mauve_core.scoring import compute_mauve as module
 from mauve_core.scoring.compute_mauve import MauveResult, compute_mauve
-from mauve_core.stats.divergences import score_counts
+from mauve_core.stats.scores import score_counts
 from tests.tiny_models import SENTENCES, make_gpt2
 
 SEEDS = 10

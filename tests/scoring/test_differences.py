@@ -33,8 +33,7 @@ from mauve_core.scoring.estimates import scored
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Partition, Source
 from mauve_core.scoring.streams import stream
 from mauve_core.stats import units as units_module
-from mauve_core.stats.divergences import score_counts
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.stats.units import draw_slots
 from tests.synthetic import make_comparison_inputs
 

@@ -17,8 +17,8 @@ from mauve_core.base.config import PartitionKind, Smoothing
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.estimates import CountSamples, basis_of, rescored, score_basis
 from mauve_core.scoring.result import Comparison, Estimate
-from mauve_core.stats.divergences import SMOOTHINGS, divergence_frontier, probabilities, score_counts
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.divergences import SMOOTHINGS, divergence_frontier, probabilities
+from mauve_core.stats.scores import SCORES, score_counts
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
 from tests.scoring.test_differences import any_units

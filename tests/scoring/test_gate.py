@@ -23,9 +23,9 @@ from mauve_core.scoring.gate import (
 )
 from mauve_core.scoring.gate_rule import MEASURE, GateRule, GateTest, verdict_of
 from mauve_core.scoring.result import Partition
-from mauve_core.stats.divergences import frontier_integral, score_counts
+from mauve_core.stats.divergences import frontier_integral
 from mauve_core.stats.multiple_tests import POWER
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 
 SIDES = (HUMAN, BASELINE, CANDIDATE)
 K, SCALE, LEVEL = 8, 5.0, 0.05

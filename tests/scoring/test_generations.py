@@ -27,8 +27,7 @@ from mauve_core.scoring.serialization import (
     record_of_comparison,
 )
 from mauve_core.scoring.streams import stream
-from mauve_core.stats.divergences import score_counts
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.stats.units import Draws, generation_units, units_of
 from tests.repeated import CONFIG, make_repeated_comparison, make_repeated_inputs
 from tests.scoring.test_differences import (

@@ -15,9 +15,8 @@ from mauve_core.scoring.differences import FOLDS, PERMUTATIONS, deal_to_groups, 
 from mauve_core.scoring.grouped import LIKE_SIZES, differences_of_groups
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
-from mauve_core.stats.divergences import score_counts
 from mauve_core.stats.multiple_tests import holm
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 
 pytestmark = pytest.mark.integration
 

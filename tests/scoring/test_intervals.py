@@ -16,8 +16,7 @@ from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import TwoSides, basis_of_sides, estimates_of, resamples, two_sides
 from mauve_core.scoring.result import Comparison, Estimate, Partition
 from mauve_core.scoring.streams import stream
-from mauve_core.stats.divergences import score_counts
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.stats.units import Draws, Units, each_alone, units_of
 from mauve_core.texts import Corpus
 from tests.resampled import counted

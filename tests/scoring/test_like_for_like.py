@@ -14,8 +14,7 @@ from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import OTHER_HALF, Comparison, Estimate
 from mauve_core.scoring.streams import Split, half_seeds, splits
-from mauve_core.stats.divergences import score_counts
-from mauve_core.stats.scores import SCORES
+from mauve_core.stats.scores import SCORES, score_counts
 from mauve_core.stats.units import each_alone, units_of
 from tests.scoring.test_intervals import PROMPTS, PlainTwin, with_prompts
 from tests.synthetic import make_comparison_inputs

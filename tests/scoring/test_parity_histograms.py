@@ -21,8 +21,8 @@ from mauve_core.stats.divergences import (
     frontier_integral,
     mauve,
     reference_weights,
-    score_counts,
 )
+from mauve_core.stats.scores import score_counts
 from tests.numerics.histograms import exact_frontier_integral, near_pair, relative_error
 
 pytest.importorskip("mauve", reason="mauve-text is not installed")

@@ -1,4 +1,4 @@
-"""TODO"""
+"""Clusters: where the two sides differ, which clusters lower the score, and the texts in them."""
 
 from __future__ import annotations
 

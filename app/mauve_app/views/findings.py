@@ -1,4 +1,4 @@
-"""TODO"""
+"""Findings: what the candidate does more or less than people, in sentences that were tested."""
 
 from __future__ import annotations
 

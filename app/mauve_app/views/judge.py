@@ -1,4 +1,4 @@
-"""TODO"""
+"""Judge: people rate pairs of continuations blind; their answers rank the sources and test the scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TODO"""
+"""New run: upload the items of both sides, choose an encoder, start the comparison, and watch it."""
 
 from __future__ import annotations
 

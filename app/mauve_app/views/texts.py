@@ -1,4 +1,4 @@
-"""TODO"""
+"""Texts: all texts of the run, searched and read, each beside another source's text of the same prompt."""
 
 from __future__ import annotations
 
